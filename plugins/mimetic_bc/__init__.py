@@ -1,0 +1,1 @@
+"""mimetic_bc, a plugin of mimetic."""

@@ -1,0 +1,1 @@
+"""mimetic_explore, a plugin of mimetic."""

@@ -1,0 +1,1 @@
+"""mimetic_loggers, a plugin of mimetic."""

@@ -1,0 +1,1 @@
+"""mimetic_policies, a plugin of mimetic."""

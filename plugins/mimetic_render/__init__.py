@@ -1,0 +1,1 @@
+"""mimetic_render, a plugin of mimetic."""

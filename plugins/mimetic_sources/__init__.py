@@ -1,0 +1,1 @@
+"""mimetic_sources, a plugin of mimetic."""

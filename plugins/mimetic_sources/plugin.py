@@ -1,0 +1,1 @@
+"""Hooks of mimetic_sources."""

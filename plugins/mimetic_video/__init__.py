@@ -1,0 +1,1 @@
+"""mimetic_video, a plugin of mimetic."""
