@@ -83,5 +83,9 @@ def _channel_hint(first: gym.Space[Any], second: gym.Space[Any]) -> str:
 
 
 def _same_bounds(first: np.ndarray, second: np.ndarray) -> bool:
-    a, b = (np.where(np.abs(x.astype(np.float64)) >= _BEYOND_ANY_NUMBER, np.sign(x) * np.inf, x) for x in (first, second))
-    return bool(np.allclose(a, b, rtol=1e-6, atol=1e-8))
+    return bool(np.allclose(_reachable(first), _reachable(second), rtol=1e-6, atol=1e-8))
+
+
+def _reachable(bound: np.ndarray) -> np.ndarray:
+    values = bound.astype(np.float64)
+    return np.where(np.abs(values) >= _BEYOND_ANY_NUMBER, np.copysign(np.inf, values), values)
