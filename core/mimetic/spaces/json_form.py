@@ -34,9 +34,10 @@ def space_from_json(data: Mapping[str, Any]) -> gym.Space[Any]:
     if not isinstance(kind, str) or kind not in _READERS:
         raise DataError(f"a space of type {kind!r} cannot be read: {_kinds()} can")
     try:
-        return _READERS[kind](data)
+        space: gym.Space[Any] = _READERS[kind](data)
     except (KeyError, TypeError, ValueError, AssertionError) as error:
         raise DataError(f"the description of a {kind} space is not complete or not valid: {error}") from error
+    return space
 
 
 def _write_box(space: spaces.Box) -> dict[str, Any]:
