@@ -38,8 +38,10 @@ class LogFile:
         with draft.open("w", encoding="utf-8", newline="") as handle:
             handle.writelines(texts)
         self._closer()
-        os.replace(draft, self.path)
-        self._hold(self.path.open("a", encoding="utf-8", newline=""))
+        try:
+            os.replace(draft, self.path)
+        finally:
+            self._hold(self.path.open("a", encoding="utf-8", newline=""))
 
     def close(self) -> None:
         """Close the file. Closing twice is harmless."""
