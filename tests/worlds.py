@@ -88,10 +88,10 @@ class Noisy(Len):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray, dict[str, Any]]:
-        out = super().reset(seed=seed)
+        super().reset(seed=seed)
         self.n = int(self.np_random.integers(1, 20))
         self.noise = float(self.np_random.normal())
-        return out
+        return self._obs(), {}
 
     def _obs(self) -> np.ndarray:
         return np.array([self.t + getattr(self, "noise", 0.0)], np.float32)

@@ -1,0 +1,147 @@
+"""What does the environment itself pay and show, whatever is wrapped around it later?"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import gymnasium as gym
+import numpy as np
+
+from mimetic.errors import EnvError
+from mimetic.types import Trajectory, map_obs, stack_obs
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RawEpisode:
+    """An episode as the innermost environment lived it: its own observations and rewards, the actions it received."""
+
+    trajectories: tuple[Trajectory, ...]  # one, unless a wrapper reset the environment within the episode
+    steps_before: np.ndarray  # (T + 1,), inner steps made before the first outer step, before the second, ..., in all
+
+
+class OwnReward(gym.Wrapper[Any, Any, Any, Any]):
+    """The innermost wrapper: sums the environment's own reward in float64, and records its episodes when asked.
+
+    A reset begins anew. Between :meth:`first_step_follows` and :meth:`begin_episode` (which the wrapper that knows
+    the episodes calls) it does not: a wrapper in between may then reset the environment within one episode.
+    """
+
+    def __init__(self, env: gym.Env[Any, Any], *, record: bool = False) -> None:
+        """Wrap ``env``; with ``record``, keep the running episode until :meth:`take`."""
+        super().__init__(env)
+        self.total = 0.0
+        self._within = False
+        self._record = _Recording() if record else None
+
+    def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
+        """Begin a new sum, unless an episode is going on."""
+        try:
+            result = self.env.reset(seed=seed, options=options)
+        except TypeError as error:
+            if "unexpected keyword argument 'seed'" in str(error):
+                raise _old_interface(self.env, "its reset takes no seed") from error
+            raise
+        if not (isinstance(result, tuple) and len(result) == 2):
+            raise _old_interface(self.env, "its reset gives no pair (obs, info)")
+        obs, info = result
+        if not self._within:
+            self.total = 0.0
+        if self._record is not None:
+            self._record.reset(obs, keep=self._within)
+        return obs, info
+
+    def step(self, action: Any) -> tuple[Any, Any, bool, bool, dict[str, Any]]:
+        """Make a step and add what it pays."""
+        try:
+            obs, reward, terminated, truncated, info = self.env.step(action)
+        except ValueError as error:
+            if "expected 5, got 4" in str(error):
+                raise _old_interface(self.env, "its step gives four values") from error
+            raise
+        self.total += float(reward)
+        if self._record is not None:
+            self._record.step(action, obs, float(reward), terminated, truncated)
+        return obs, reward, terminated, truncated, info
+
+    def begin_episode(self) -> None:
+        """Begin a new sum, whether or not the environment is reset now."""
+        self.total = 0.0
+        self._within = False
+        if self._record is not None:
+            self._record.begin()
+
+    def first_step_follows(self) -> None:
+        """Note that the reset is over: what comes until the next :meth:`begin_episode` is one episode."""
+        self._within = True
+        self.step_is_over()
+
+    def step_is_over(self) -> None:
+        """Note that a step of the outermost environment is over, however many it took here."""
+        if self._record is not None:
+            self._record.mark()
+
+    def take(self) -> RawEpisode | None:
+        """Hand over the recorded episode; None when nothing is recorded."""
+        return None if self._record is None else self._record.take()
+
+
+class _Recording:
+    """The episode so far, in lists of steps."""
+
+    def __init__(self) -> None:
+        self._obs: list[Any] = []
+        self.begin()
+
+    def begin(self) -> None:
+        self._done: list[Trajectory] = []
+        self._marks: list[int] = []
+        self._n_steps = 0
+        self._start(self._obs[-1:])  # where it stands: not every wrapper passes a reset on
+
+    def reset(self, obs: Any, *, keep: bool) -> None:
+        if keep:
+            self._close()
+        else:
+            self._n_steps -= len(self._acts)
+        self._start([map_obs(np.array, obs)])
+
+    def step(self, action: Any, obs: Any, reward: float, terminated: bool, truncated: bool) -> None:
+        self._acts.append(np.array(action))
+        self._obs.append(map_obs(np.array, obs))
+        self._rews.append(reward)
+        self._terminated = bool(terminated)
+        self._n_steps += 1
+
+    def mark(self) -> None:
+        self._marks.append(self._n_steps)
+
+    def take(self) -> RawEpisode:
+        self._close()
+        return RawEpisode(tuple(self._done), np.asarray(self._marks, np.int64))
+
+    def _start(self, obs: list[Any]) -> None:
+        self._obs = obs
+        self._acts: list[np.ndarray] = []
+        self._rews: list[float] = []
+        self._terminated = False
+
+    def _close(self) -> None:
+        if self._acts:
+            self._done.append(
+                Trajectory(
+                    obs=stack_obs(self._obs),
+                    acts=np.stack(self._acts),
+                    infos=None,
+                    terminal=self._terminated,
+                    rews=np.asarray(self._rews, np.float64),
+                    truncated=not self._terminated,  # the clock, a wrapper or the collector cut it
+                )
+            )
+        self._start(self._obs[-1:])
+
+
+def _old_interface(env: gym.Env[Any, Any], seen: str) -> EnvError:
+    """Say in one sentence that an environment was written for the old `gym`."""
+    return EnvError(
+        f"environment {type(env.unwrapped).__name__} has the interface of the old `gym` ({seen}), and needs that of "
+        "gymnasium: reset(seed=, options=) -> (obs, info), step(action) -> (obs, reward, terminated, truncated, info)"
+    )
