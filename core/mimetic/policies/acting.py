@@ -1,0 +1,304 @@
+"""How does any policy become an actor? Whatever it is: one of ours, SB3's, an algorithm, a callable, or nothing.
+
+``exact`` asks for actions whose bits do not depend on how many environments run beside each other. A small
+feed-forward policy is calculated in float64 (``plain_network``), any other row by row.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+import torch
+from gymnasium import spaces
+from stable_baselines3.common.base_class import BaseAlgorithm
+from stable_baselines3.common.policies import ActorCriticPolicy, BasePolicy
+from stable_baselines3.common.preprocessing import is_image_space
+
+from mimetic.errors import SpaceError
+from mimetic.policies.actor_critic import MimeticPolicy, codec_of
+from mimetic.policies.actors import Actor, EpisodeStreams, UniformActor
+from mimetic.policies.choices import Chooser, chooser_of, parameters_of
+from mimetic.policies.plain_network import PlainNetwork, plain_network
+from mimetic.spaces import ActionCodec, space_difference
+from mimetic.spaces.comparison import is_channel_transpose
+from mimetic.types.observations import Observations, take_rows
+
+if TYPE_CHECKING:
+    import gymnasium as gym
+    from stable_baselines3.common.vec_env import VecNormalize
+
+STREAM = "actions"
+"""The name of the stream that an episode's stochastic actions are drawn from."""
+
+
+class Predictor(Protocol):
+    """What SB3's policies and algorithms have in common."""
+
+    def predict(
+        self, observation: Any, state: Any = None, episode_start: Any = None, deterministic: bool = False
+    ) -> tuple[np.ndarray, Any]:
+        """Choose actions for a batch of observations."""
+
+
+def as_actor(
+    policy: Any,
+    *,
+    observation_space: gym.Space[Any],
+    action_space: gym.Space[Any],
+    n_envs: int,
+    deterministic: bool,
+    exact: bool = False,
+    seed: int = 0,
+    observations_normalized: bool = False,
+) -> Actor:
+    """Make an actor of a policy.
+
+    Args:
+        policy: an SB3 algorithm or policy (ours are such), a callable ``(obs, state, episode_start) -> (acts, state)``,
+            an actor, or None for uniformly random actions.
+        observation_space: what the environments offer; an SB3 policy's own space must fit.
+        action_space: what the environments take.
+        n_envs: how many environments there are.
+        deterministic: the most likely action instead of a drawn one; a callable decides for itself.
+        exact: the bits of an action do not depend on ``n_envs``.
+        seed: where draws come from for an environment that ``begin_episode`` was not called for.
+        observations_normalized: the environments already apply the VecNormalize statistics of an SB3 algorithm.
+
+    Raises:
+        SpaceError: the policy was made for other spaces.
+        TypeError: it is nothing of the above.
+    """
+    if policy is None:
+        return UniformActor(action_space, seed)
+    if isinstance(policy, Actor):
+        return policy
+    if isinstance(policy, BaseAlgorithm | BasePolicy):
+        _require_same_spaces(policy, observation_space, action_space)
+        actor = _sb3_actor(policy, deterministic, exact, EpisodeStreams(seed, STREAM))
+        statistics = policy.get_vec_normalize_env() if isinstance(policy, BaseAlgorithm) else None
+        if statistics is not None and statistics.norm_obs and not observations_normalized:
+            return NormalizingActor(actor, statistics)
+        return actor
+    if callable(policy):
+        return CallableActor(policy, ActionCodec(action_space), n_envs, seeded=deterministic)
+    raise TypeError(
+        f"a policy is an SB3 algorithm or policy, a callable (obs, state, episode_start) -> (acts, state), "
+        f"or None for random actions; got a {type(policy).__name__}"
+    )
+
+
+def _sb3_actor(policy: BaseAlgorithm | BasePolicy, deterministic: bool, exact: bool, streams: EpisodeStreams) -> Actor:
+    model = policy.policy if isinstance(policy, BaseAlgorithm) else policy
+    predicts_itself = isinstance(policy, BaseAlgorithm) and type(policy).predict is not BaseAlgorithm.predict
+    network = None if predicts_itself else plain_network(model)
+    if network is not None:
+        assert isinstance(model, MimeticPolicy)
+        return PlainActor(model, network, None if deterministic else streams)
+    if not deterministic and not predicts_itself and isinstance(model, ActorCriticPolicy) and _has_own_draw(model):
+        chooser = chooser_of(model.action_dist)
+        if chooser is not None:
+            return DrawingActor(model, chooser, streams, row_by_row=exact)
+    actor = PredictingActor(policy, model, streams, deterministic=deterministic, row_by_row=exact or not deterministic)
+    actor.seeded = deterministic or not predicts_itself
+    return actor
+
+
+class PlainActor(Actor):
+    """A feed-forward policy calculated in numpy; its bits do not depend on the number of rows."""
+
+    def __init__(self, policy: MimeticPolicy, network: PlainNetwork, streams: EpisodeStreams | None) -> None:
+        chooser = chooser_of(policy.action_dist)
+        assert chooser is not None
+        self._policy, self._network, self._choose, self._streams = policy, network, chooser, streams
+
+    def __call__(self, obs: Observations, state: Any, episode_start: np.ndarray) -> tuple[np.ndarray, Any]:
+        """Choose one action for each environment."""
+        outputs = self._network(obs)
+        if self._streams is None:
+            return self._policy.codec.decode_numpy(self._choose(outputs, None, None)), state
+        encoded = self._choose(outputs, self._deviations(), self._streams.first(len(outputs)))
+        return self._policy.codec.decode_numpy(encoded), state
+
+    def begin_episode(self, env_index: int, seed: int) -> None:
+        """Start the environment's stream again."""
+        if self._streams is not None:
+            self._streams.begin(env_index, seed)
+
+    def _deviations(self) -> np.ndarray | None:
+        if not isinstance(self._policy.codec.action_space, spaces.Box):
+            return None
+        return np.exp(self._policy.log_std.detach().numpy())
+
+
+class DrawingActor(Actor):
+    """A stochastic actor-critic policy whose noise comes from the episodes' own streams."""
+
+    def __init__(
+        self, policy: ActorCriticPolicy, choose: Chooser, streams: EpisodeStreams, *, row_by_row: bool
+    ) -> None:
+        self._policy, self._choose, self._streams, self._row_by_row = policy, choose, streams, row_by_row
+        self._codec = codec_of(policy)
+
+    def __call__(self, obs: Observations, state: Any, episode_start: np.ndarray) -> tuple[np.ndarray, Any]:
+        """Draw one action for each environment."""
+        n = len(episode_start)
+        batches = [slice(row, row + 1) for row in range(n)] if self._row_by_row else [slice(0, n)]
+        with evaluating(self._policy), torch.no_grad():
+            encoded = [self._draw(take_rows(obs, batch), self._streams.first(n)[batch]) for batch in batches]
+        return self._codec.decode_numpy(np.concatenate(encoded)), state
+
+    def begin_episode(self, env_index: int, seed: int) -> None:
+        """Start the environment's stream again."""
+        self._streams.begin(env_index, seed)
+
+    def _draw(self, obs: Observations, streams: list[np.random.Generator]) -> np.ndarray:
+        tensors, _ = self._policy.obs_to_tensor(obs)  # type: ignore[arg-type]  # SB3 knows dict alone
+        parameters = parameters_of(self._policy.get_distribution(tensors))
+        return self._choose(parameters.outputs, parameters.deviations, streams)
+
+
+class PredictingActor(Actor):
+    """Anything with SB3's ``predict``, recurrent ones included: all rows at once, or one call a row.
+
+    Row by row each environment has its own recurrent state, and what ``predict`` draws from torch's global
+    generator is drawn from the episode's stream; the global one is left as it was.
+    """
+
+    def __init__(
+        self,
+        predictor: Predictor,
+        policy: BasePolicy,
+        streams: EpisodeStreams,
+        *,
+        deterministic: bool,
+        row_by_row: bool,
+    ) -> None:
+        self._predictor, self._policy, self._streams = predictor, policy, streams
+        self._deterministic, self._row_by_row = deterministic, row_by_row
+        self._clip = ActionCodec(policy.action_space).clip
+        self.recurrent = any(kind.__name__ == "RecurrentActorCriticPolicy" for kind in type(policy).__mro__)
+
+    def __call__(self, obs: Observations, state: Any, episode_start: np.ndarray) -> tuple[np.ndarray, Any]:
+        """Choose one action for each environment; row by row, ``state`` is a list with one state a row."""
+        with evaluating(self._policy):
+            if not self._row_by_row:
+                acts, state = self._predictor.predict(obs, state, episode_start, self._deterministic)
+                return self._clip(np.asarray(acts)), state
+            n = len(episode_start)
+            states = [None] * n if state is None else state
+            results = [
+                self._row(take_rows(obs, slice(row, row + 1)), states[row], episode_start[row : row + 1], row)
+                for row in range(n)
+            ]
+        return self._clip(np.concatenate([acts for acts, _ in results])), [state for _, state in results]
+
+    def begin_episode(self, env_index: int, seed: int) -> None:
+        """Start the environment's stream again."""
+        self._streams.begin(env_index, seed)
+
+    def _row(self, obs: Observations, state: Any, episode_start: np.ndarray, row: int) -> tuple[np.ndarray, Any]:
+        if self._deterministic:
+            return self._predictor.predict(obs, state, episode_start, True)
+        with torch.random.fork_rng(devices=[]):
+            torch.default_generator.manual_seed(int(self._streams[row].integers(2**63)))
+            return self._predictor.predict(obs, state, episode_start, False)
+
+
+class NormalizingActor(Actor):
+    """An actor whose policy learned under VecNormalize: it sees normalised observations, nothing is counted."""
+
+    def __init__(self, actor: Actor, statistics: VecNormalize) -> None:
+        self._actor, self._statistics = actor, statistics
+        self.recurrent, self.seeded = actor.recurrent, actor.seeded
+
+    def __call__(self, obs: Observations, state: Any, episode_start: np.ndarray) -> tuple[np.ndarray, Any]:
+        """Normalise, then act."""
+        return self._actor(self._statistics.normalize_obs(obs), state, episode_start)  # type: ignore[arg-type]  # SB3 knows dict alone
+
+    def begin_episode(self, env_index: int, seed: int) -> None:
+        """Tell the actor inside."""
+        self._actor.begin_episode(env_index, seed)
+
+
+class CallableActor(Actor):
+    """A callable ``(obs, state, episode_start) -> (acts, state)``, with what it gives checked and clipped."""
+
+    def __init__(self, function: Callable[..., Any], codec: ActionCodec, n_envs: int, *, seeded: bool) -> None:
+        self._function, self._codec, self._n_envs = function, codec, n_envs
+        self.seeded = seeded
+
+    def __call__(self, obs: Observations, state: Any, episode_start: np.ndarray) -> tuple[np.ndarray, Any]:
+        """Call it with all environments at once."""
+        result = self._function(obs, state, episode_start)
+        if not isinstance(result, tuple) or len(result) != 2:
+            raise TypeError(
+                f"the policy {self._function!r} returned a {type(result).__name__}; expected the pair (actions, state)"
+            )
+        acts = np.asarray(result[0].detach().cpu() if isinstance(result[0], torch.Tensor) else result[0])
+        if acts.ndim == 0 or len(acts) != len(episode_start):
+            raise SpaceError(
+                f"the policy {self._function!r} returned actions of shape {acts.shape} for {len(episode_start)} "
+                f"environments; expected ({len(episode_start)}, ...)"
+            )
+        return self._codec.clip(acts), result[1]
+
+
+@contextlib.contextmanager
+def evaluating(policy: BasePolicy) -> Iterator[None]:
+    """Put a policy into evaluation mode, and back: SB3's ``predict`` leaves it there, and training would go on so."""
+    was_training = policy.training
+    if was_training:
+        policy.set_training_mode(False)
+    try:
+        yield
+    finally:
+        if policy.training != was_training:
+            policy.set_training_mode(was_training)
+
+
+def _has_own_draw(policy: ActorCriticPolicy) -> bool:
+    """Whether ``predict`` does nothing but draw from ``get_distribution``."""
+    kind = type(policy)
+    parent = MimeticPolicy if isinstance(policy, MimeticPolicy) else ActorCriticPolicy
+    return kind.predict is parent.predict and kind._predict is parent._predict
+
+
+# --- spaces -----------------------------------------------------------------------------------------------------
+
+
+def _require_same_spaces(
+    policy: BaseAlgorithm | BasePolicy, observation_space: gym.Space[Any], action_space: gym.Space[Any]
+) -> None:
+    model = policy.policy if isinstance(policy, BaseAlgorithm) else policy
+    difference = _observation_difference(model, model.observation_space, observation_space)
+    if difference is not None:
+        raise SpaceError(
+            f"the policy does not fit the environment: its observation space is {model.observation_space}, the "
+            f"environment's {observation_space}: {difference}"
+        )
+    difference = space_difference(model.action_space, action_space)
+    if difference is not None:
+        raise SpaceError(
+            f"the policy does not fit the environment: its action space is {model.action_space}, the environment's "
+            f"{action_space}: {difference}"
+        )
+
+
+def _observation_difference(policy: BasePolicy, own: gym.Space[Any], given: gym.Space[Any]) -> str | None:
+    """Say what keeps a policy from taking these observations; images that it transposes itself do not."""
+    if isinstance(own, spaces.Dict) and isinstance(given, spaces.Dict) and set(own.spaces) == set(given.spaces):
+        parts = (_observation_difference(policy, sub, given.spaces[key]) for key, sub in own.spaces.items())
+        return next((difference for difference in parts if difference is not None), None)
+    if is_channel_transpose(own, given) and _transposes(policy, own, given):
+        return None
+    return space_difference(own, given, bounds=False)
+
+
+def _transposes(policy: BasePolicy, own: gym.Space[Any], given: gym.Space[Any]) -> bool:
+    if isinstance(policy, MimeticPolicy):
+        return policy.takes_transposed_images
+    height, width, channels = given.shape or ()
+    return is_image_space(own) and own.shape == (channels, height, width)
