@@ -117,5 +117,10 @@ class MissingDependencyError(MimeticError, ImportError):
 
 def suggestion(name: str, known: Iterable[str]) -> str:
     """Return ``, did you mean 'x'?``, or nothing when no known name is near."""
-    near = difflib.get_close_matches(name, list(known), n=1)
-    return f", did you mean {near[0]!r}?" if near else ""
+    near = nearest(name, known)
+    return f", did you mean {near!r}?" if near else ""
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """Return the known name that was probably meant, or None when none is near."""
+    return next(iter(difflib.get_close_matches(name, list(known), n=1)), None)

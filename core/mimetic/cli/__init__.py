@@ -105,16 +105,16 @@ def _run_plugin_command(name: str, rest: list[str]) -> int:
 
 
 def _unknown(name: str, offered: list[str]) -> str:
-    from mimetic.errors import suggestion
+    from mimetic.errors import nearest
 
-    if name.startswith("-"):
-        return f"mimetic: no option is called {name!r}{suggestion(name, ['--help', '--version']) or '.'}"
-    built_in = built_in_commands()
-    near = suggestion(name, [*built_in, *offered])
-    plugins = ", ".join(offered) or "none ('mimetic plugins' says what did not load)"
-    return (
-        f"mimetic: no command is called {name!r}{near or '.'} Built in: {', '.join(built_in)}. From plugins: {plugins}."
-    )
+    built_in = list(built_in_commands())
+    is_option = name.startswith("-")
+    near = nearest(name, ["--help", "--version"] if is_option else [*built_in, *offered])
+    meant = f" Did you mean {near!r}?" if near else ""
+    if is_option:
+        return f"mimetic: no option is called {name!r}.{meant}"
+    plugins = ", ".join(offered) or "none"
+    return f"mimetic: no command is called {name!r}.{meant} Built in: {', '.join(built_in)}. From plugins: {plugins}."
 
 
 def _tell(error: Exception) -> int:

@@ -9,7 +9,7 @@ import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from mimetic.errors import ConfigError, UnknownComponentError, suggestion
+from mimetic.errors import ConfigError, UnknownComponentError, nearest
 from mimetic.hookspecs import KINDS, CommandEntry
 from mimetic.plugins import Component, PluginRecord, Registry, registry
 
@@ -103,7 +103,7 @@ def chosen(known: Registry, text: str) -> Component:
     before, separator, after = text.partition(":")
     if separator:
         if before not in KINDS:
-            raise ConfigError(f"no kind is called {before!r}{suggestion(before, KINDS)} Kinds: {', '.join(KINDS)}.")
+            raise ConfigError(f"no kind of component is called {before!r}. Kinds: {', '.join(KINDS)}.")
         return known.find(next(kind for kind in KINDS if kind == before), after)
     offers = [*known.components(), *(offers[0] for offers in known.conflicts())]
     kinds = [offer.kind for offer in offers if offer.name == text]
@@ -116,7 +116,9 @@ def chosen(known: Registry, text: str) -> Component:
 
 def _unknown(known: Registry, name: str, names: Sequence[str]) -> str:
     unloaded = "".join(f" Plugin {record} is {record.state}: {record.reason}." for record in known.unloaded())
-    return f"no component is called {name!r}{suggestion(name, names) or '.'} See 'mimetic plugins'.{unloaded}"
+    near = nearest(name, names)
+    meant = f" Did you mean {near!r}?" if near else ""
+    return f"no component is called {name!r}.{meant} 'mimetic plugins' lists them all.{unloaded}"
 
 
 def component_document(known: Registry, component: Component) -> Document:

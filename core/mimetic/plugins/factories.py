@@ -48,9 +48,8 @@ def call_factory(component: Component, *arguments: object) -> Any:
         check_requirements(component)
     factory = import_target(component, "factory", component.entry.factory, ComponentFailedError)
     if not callable(factory):
-        raise ComponentFailedError(
-            f"{component}: its factory {component.entry.factory!r} is a {type(factory).__name__}"
-        )
+        told = f"is of type {type(factory).__name__}, which cannot be called"
+        raise ComponentFailedError(f"{component}: its factory {component.entry.factory!r} {told}")
     try:
         return factory(*arguments)
     except (KeyboardInterrupt, MimeticError):
@@ -67,5 +66,5 @@ def check_made(component: Component, made: object) -> None:
     alternatives = PROMISED[kind]
     if not any(all(hasattr(made, name) for name in names) for names in alternatives):
         expected = " or ".join(", ".join(names) for names in alternatives)
-        gave = f"its factory {component.entry.factory!r} gave a {type(made).__name__}"
-        raise ComponentFailedError(f"{component}: {gave}; a {kind} has {expected}")
+        gave = f"its factory {component.entry.factory!r} gave an object of type {type(made).__name__}"
+        raise ComponentFailedError(f"{component}: {gave}; a {kind} must have {expected}")

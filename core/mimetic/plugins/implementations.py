@@ -91,8 +91,8 @@ def _check_unmarked(name: str, value: object) -> None:
     is_specification = _MARKS.parse_hookspec_opts(hookspecs, name) is not None and value is getattr(hookspecs, name)
     if value is None or is_specification or isinstance(value, ModuleType):  # a package may share a hook's name
         return
-    told = "lacks '@hookimpl'" if callable(value) else f"is a {type(value).__name__}, not a function with '@hookimpl'"
-    raise Refusal(f"hook {name!r} {told}, so it would never be called (from mimetic import hookimpl)")
+    told = "lacks" if callable(value) else f"is of type {type(value).__name__}, not a function with"
+    raise Refusal(f"hook {name!r} {told} '@hookimpl', so it would never be called (from mimetic import hookimpl)")
 
 
 def _check_arguments(hook: str, function: Callable[..., object]) -> None:
@@ -126,7 +126,8 @@ def _drained(hook: str, result: object) -> list[object]:
     if isinstance(result, str | bytes) or not isinstance(result, Iterable):
         if inspect.iscoroutine(result):
             result.close()
-        raise Refusal(f"hook {hook!r} returned a {type(result).__name__}; yield {expected} objects, or return a list")
+        returned = f"returned an object of type {type(result).__name__}"
+        raise Refusal(f"hook {hook!r} {returned}; yield {expected} objects, or return a list of them")
     with refusing(f"hook {hook!r} raised "):
         drained = list(islice(result, MOST_ENTRIES + 1))
     if len(drained) > MOST_ENTRIES:

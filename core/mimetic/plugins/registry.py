@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pluggy
 
-from mimetic.errors import ComponentConflictError, ComponentFailedError, UnknownComponentError, suggestion
+from mimetic.errors import ComponentConflictError, ComponentFailedError, UnknownComponentError, nearest
 from mimetic.hookspecs import Kind
 from mimetic.plugins.factories import call_factory, check_made
 from mimetic.plugins.observers import Observers
@@ -14,6 +14,9 @@ from mimetic.plugins.records import Component, PluginRecord, PluginState
 
 if TYPE_CHECKING:
     from mimetic.config import ComponentConfig
+
+NOUNS: Mapping[Kind, str] = {"loss": "loss term", "data-source": "data source"}
+"""Kinds whose name in a sentence is another than on the command line."""
 
 
 class Registry:
@@ -81,12 +84,13 @@ class Registry:
 
     def _unknown(self, kind: Kind, name: str) -> str:
         known = [component.name for component in self.components(kind)]
-        near = suggestion(name, known)
+        near = nearest(name, known)
         return " ".join(
             [
-                f"no {kind} is called {name!r}{near or '.'}",
+                f"no {NOUNS.get(kind, kind)} is called {name!r}.",
+                *([f"Did you mean {near!r}?"] if near else []),
                 f"Known: {', '.join(known) or 'none'}.",
-                *(f"{name!r} is a {other}." for other, taken in self._offers if taken == name),
+                *(f"{name!r} is a {NOUNS.get(other, other)}." for other, taken in self._offers if taken == name),
                 *(f"Plugin {record} is {record.state}: {record.reason}." for record in self.unloaded()),
             ]
         )
