@@ -1,0 +1,11 @@
+"""What computes a training step? Engines behind one small interface; the best one that can serve a job is taken.
+
+The choice depends on what is trained, how and where: policy, terms, optimiser, device. Loggers, callbacks and
+evaluation never reach this package, so they cannot change what is learned.
+"""
+
+from mimetic_bc.engines.autograd import AutogradEngine
+from mimetic_bc.engines.choosing import ENGINES, choose_engine
+from mimetic_bc.engines.interface import Engine, Job, Measurement
+
+__all__ = ["ENGINES", "AutogradEngine", "Engine", "Job", "Measurement", "choose_engine"]

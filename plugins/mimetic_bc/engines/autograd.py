@@ -1,0 +1,99 @@
+"""The engine that serves every policy, term and optimiser: torch's autograd and torch's optimisers."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import reduce
+from typing import Any, ClassVar
+
+import torch
+
+from mimetic.algorithms import Batch
+from mimetic.algorithms.tensors import split_rows
+from mimetic.losses import LossInputs, Objective, evaluate_objective, policy_reader
+from mimetic_bc.engines.interface import Job, Measurement
+from mimetic_bc.terms import half_squared_norm, negative_log_likelihood
+
+
+class AutogradEngine:
+    """One forward pass a batch, shared by all terms; one backward pass; one optimiser step."""
+
+    name: ClassVar[str] = "autograd"
+
+    @classmethod
+    def declines(cls, job: Job) -> str | None:
+        """Serve every job."""
+        return None
+
+    def __init__(self, job: Job) -> None:
+        self._policy = job.policy
+        self._terms = job.terms
+        self._minibatch_size = job.minibatch_size
+        self._max_grad_norm = job.max_grad_norm
+        self._reader = policy_reader(job.policy)
+        self._parameters = list(job.policy.parameters())
+        self.optimizer = job.optimizer.build(self._parameters)
+
+    def step(self, batch: Batch, *, progress: float, lr: float | None, measure: bool) -> Measurement | None:
+        """Take one optimiser step on ``batch``; see :class:`mimetic_bc.engines.Engine`."""
+        if lr is not None:
+            for group in self.optimizer.param_groups:
+                group["lr"] = lr
+        self.optimizer.zero_grad()
+        n_rows = len(batch.acts)
+        if n_rows <= self._minibatch_size:
+            measured = self._accumulate(batch, 1.0, progress, measure)
+        else:
+            parts = map(
+                Batch, split_rows(batch.obs, self._minibatch_size), split_rows(batch.acts, self._minibatch_size)
+            )
+            shares = [self._accumulate(part, len(part.acts) / n_rows, progress, measure) for part in parts]
+            measured = _sum([share for share in shares if share is not None])
+        if self._max_grad_norm is not None:
+            norm = torch.nn.utils.clip_grad_norm_(self._parameters, self._max_grad_norm)
+            measured = measured and replace(measured, grad_norm=norm)
+        self.optimizer.step()
+        return measured
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the optimiser's state."""
+        return {"optimizer": self.optimizer.state_dict()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Put the optimiser's state back."""
+        self.optimizer.load_state_dict(state["optimizer"])
+
+    def _accumulate(self, part: Batch, share: float, progress: float, measure: bool) -> Measurement | None:
+        """Add the gradients of ``share`` times the objective of these rows: shares add up to the mean of the batch."""
+        inputs = LossInputs(self._policy, part.obs, part.acts, reader=self._reader, parameters=self._parameters)
+        objective = evaluate_objective(self._terms, inputs, progress, skip_weightless=not measure)
+        if objective.total.requires_grad:
+            (objective.total if share == 1.0 else objective.total * share).backward()  # type: ignore[no-untyped-call]  # torch's
+        return _measure(inputs, objective, share) if measure else None
+
+
+@torch.no_grad()
+def _measure(inputs: LossInputs, objective: Objective, share: float) -> Measurement:
+    entropy = inputs.entropy
+    return Measurement(
+        neglogp=share * negative_log_likelihood(inputs),
+        entropy=None if entropy is None else share * entropy.mean(),
+        prob_true_act=share * inputs.log_prob.exp().mean(),
+        l2_norm=share * half_squared_norm(inputs),
+        loss=share * objective.total.detach(),
+        terms={name: share * value.detach() for name, value in objective.terms.items()},
+    )
+
+
+def _sum(shares: Sequence[Measurement]) -> Measurement | None:
+    return reduce(_plus, shares) if shares else None
+
+
+def _plus(a: Measurement, b: Measurement) -> Measurement:
+    return Measurement(
+        neglogp=a.neglogp + b.neglogp,
+        entropy=None if a.entropy is None or b.entropy is None else a.entropy + b.entropy,
+        prob_true_act=a.prob_true_act + b.prob_true_act,
+        l2_norm=a.l2_norm + b.l2_norm,
+        loss=a.loss + b.loss,
+        terms={name: value + b.terms[name] for name, value in a.terms.items()},
+    )

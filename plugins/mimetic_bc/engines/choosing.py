@@ -1,0 +1,38 @@
+"""Which engine serves a job?"""
+
+from mimetic.errors import ConfigError, Fault, suggestion
+from mimetic_bc.engines.autograd import AutogradEngine
+from mimetic_bc.engines.interface import Engine, Job
+
+ENGINES: tuple[type[Engine], ...] = (AutogradEngine,)
+"""The fastest first; the last one serves every job."""
+
+
+def choose_engine(name: str, job: Job) -> tuple[Engine, str]:
+    """Return the engine called ``name``, or for ``auto`` the first that does not decline, and why it was taken.
+
+    Raises:
+        ConfigError: there is no such engine, or it cannot serve the job.
+    """
+    if name == "auto":
+        return _first_willing(job)
+    named = {engine.name: engine for engine in ENGINES}
+    if name not in named:
+        known = ", ".join(("auto", *named))
+        raise ConfigError(
+            Fault(f"no engine is called {name!r}{suggestion(name, ('auto', *named))} (known: {known})", "engine")
+        )
+    reason = named[name].declines(job)
+    if reason is not None:
+        raise ConfigError(Fault(f"{name!r} cannot serve this training: {reason}; 'auto' takes one that can", "engine"))
+    return named[name](job), "asked for"
+
+
+def _first_willing(job: Job) -> tuple[Engine, str]:
+    refusals = []
+    for engine in ENGINES:
+        reason = engine.declines(job)
+        if reason is None:
+            break
+        refusals.append(f"{engine.name} cannot: {reason}")
+    return engine(job), "; ".join(refusals) or "the fastest that can serve this policy, objective, optimiser and device"
