@@ -93,7 +93,7 @@ def as_actor(
 def _sb3_actor(policy: BaseAlgorithm | BasePolicy, deterministic: bool, exact: bool, streams: EpisodeStreams) -> Actor:
     model = policy.policy if isinstance(policy, BaseAlgorithm) else policy
     predicts_itself = isinstance(policy, BaseAlgorithm) and type(policy).predict is not BaseAlgorithm.predict
-    network = None if predicts_itself else plain_network(model)
+    network = None if predicts_itself else plain_network(model, exact=exact)
     if network is not None:
         assert isinstance(model, MimeticPolicy)
         return PlainActor(model, network, None if deterministic else streams)
@@ -107,7 +107,7 @@ def _sb3_actor(policy: BaseAlgorithm | BasePolicy, deterministic: bool, exact: b
 
 
 class PlainActor(Actor):
-    """A feed-forward policy calculated in numpy; its bits do not depend on the number of rows."""
+    """A feed-forward policy calculated in numpy."""
 
     def __init__(self, policy: MimeticPolicy, network: PlainNetwork, streams: EpisodeStreams | None) -> None:
         chooser = chooser_of(policy.action_dist)
@@ -130,7 +130,7 @@ class PlainActor(Actor):
     def _deviations(self) -> np.ndarray | None:
         if not isinstance(self._policy.codec.action_space, spaces.Box):
             return None
-        return np.exp(self._policy.log_std.detach().numpy())
+        return np.asarray(np.exp(self._policy.log_std.detach().numpy()))
 
 
 class DrawingActor(Actor):

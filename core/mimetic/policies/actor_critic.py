@@ -118,7 +118,7 @@ class MimeticPolicy(ActorCriticPolicy):
 
     def predict(
         self,
-        observation: np.ndarray | Mapping[str, Any],
+        observation: Any,
         state: tuple[np.ndarray, ...] | None = None,
         episode_start: np.ndarray | None = None,
         deterministic: bool = False,
@@ -135,7 +135,7 @@ class MimeticPolicy(ActorCriticPolicy):
         actions = self.codec.decode_numpy(encoded.cpu().numpy())
         return (actions if is_batch else actions.squeeze(axis=0)), state
 
-    def obs_to_tensor(self, observation: np.ndarray | Mapping[str, Any]) -> tuple[TensorObservations, bool]:
+    def obs_to_tensor(self, observation: Any) -> tuple[torch.Tensor | dict[str, torch.Tensor], bool]:
         """Turn one observation or a batch into tensors with a leading row axis, and tell whether it was a batch."""
         if isinstance(observation, tuple):
             raise ValueError(
@@ -156,7 +156,7 @@ class MimeticPolicy(ActorCriticPolicy):
 
     # --- inside ---------------------------------------------------------------------------------------------------
 
-    def extract_features(
+    def extract_features(  # type: ignore[override]  # as in SB3, whose own subclass does so
         self, obs: TensorObservations, features_extractor: BaseFeaturesExtractor | None = None
     ) -> torch.Tensor | tuple[torch.Tensor, torch.Tensor]:
         """Return features ``(N, F)``, or the pair for actor and critic when they do not share an extractor."""

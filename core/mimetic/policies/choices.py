@@ -80,7 +80,7 @@ def choose_category(outputs: np.ndarray, deviations: np.ndarray | None, streams:
     Source: E. Gumbel, "Statistical Theory of Extreme Values and Some Practical Applications", 1954.
     """
     if streams is None:
-        return outputs.argmax(axis=1)
+        return np.asarray(outputs.argmax(axis=1))
     noise = np.stack([stream.gumbel(size=outputs.shape[1]) for stream in streams])
     return np.asarray((outputs + noise).argmax(axis=1))
 

@@ -94,7 +94,7 @@ class InputLeaf:
         """Where in the row each category counts from."""
         assert self.categories is not None
         assert self.start is not None
-        return np.concatenate([[0], np.cumsum(self.categories)[:-1]]) - self.start
+        return np.asarray(np.concatenate([[0], np.cumsum(self.categories)[:-1]]) - self.start)
 
 
 def input_leaves(space: gym.Space[Any], path: tuple[str, ...] = ()) -> list[InputLeaf]:

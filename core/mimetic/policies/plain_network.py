@@ -1,8 +1,7 @@
 """How is a small feed-forward policy run fast, with bits that do not depend on how many rows run together?
 
-In float64 on numpy, rounded to float32 at the end. A batched product may differ in its last bits from the same
-product row by row; where such a difference could reach the rounded result, the row is calculated again alone, so
-that what comes out is what the row alone gives.
+In float64 on numpy, rounded to float32 at the end. A product of two matrices may differ in its last bits from the
+same product row by row, so rows are stacked: numpy then multiplies each by the matrix on its own, in one call.
 """
 
 from __future__ import annotations
@@ -18,18 +17,15 @@ from torch import nn
 from mimetic.policies.actor_critic import MimeticPolicy
 from mimetic.policies.inputs import NORM_EPSILON, NORM_LIMIT, FlatFeatures, InputLeaf, RunningNorm
 
-Matrix = np.ndarray
-"""A float64 array of two dimensions."""
-
-DOUBT = 1e-10
-"""Relative to the largest output: far above float64's error in a net, far below what float32 can tell apart."""
+Rows = np.ndarray
+"""Float64 ``(n, 1, width)``, or ``(n, width)`` when nobody asked for exact bits."""
 
 
-def _sigmoid(x: Matrix) -> Matrix:
+def _sigmoid(x: Rows) -> Rows:
     return 0.5 * (1.0 + np.tanh(0.5 * x))
 
 
-_ACTIVATIONS: dict[type[nn.Module], Callable[[Any, Matrix], Matrix]] = {
+_ACTIVATIONS: dict[type[nn.Module], Callable[[Any, Rows], Rows]] = {
     nn.Tanh: lambda layer, x: np.tanh(x),
     nn.ReLU: lambda layer, x: np.maximum(x, 0.0),
     nn.LeakyReLU: lambda layer, x: np.where(x > 0, x, layer.negative_slope * x),
@@ -42,24 +38,30 @@ _ACTIVATIONS: dict[type[nn.Module], Callable[[Any, Matrix], Matrix]] = {
 class PlainNetwork:
     """The actor of a feed-forward policy as numpy. It reads the policy's parameters at each call: none is copied."""
 
-    def __init__(self, policy: MimeticPolicy) -> None:
+    def __init__(self, policy: MimeticPolicy, *, exact: bool = True) -> None:
         features = policy.pi_features_extractor
         assert isinstance(features, FlatFeatures)
         self._leaves: list[InputLeaf] = features.leaves
         self._norm = features.norm
         self._layers: list[nn.Module] = [*policy.mlp_extractor.policy_net, policy.action_net]
+        self._exact = exact
         self._arrays: dict[torch.Tensor, tuple[int, np.ndarray]] = {}
 
     def __call__(self, obs: Any) -> np.ndarray:
-        """``(n, *O) -> (n, K)`` float32: means or logits, each row as if it ran alone."""
+        """``(n, *O) -> (n, K)`` float32: means or logits; exact: each row has the bits that it has alone."""
         rows = self._rows(obs)
-        wide = self._forward(rows)
-        if len(rows) > 1:
-            for row in np.flatnonzero(_doubtful(wide)):
-                wide[row] = self._forward(rows[row : row + 1])[0]
-        return wide.astype(np.float32)
+        n = len(rows)
+        if self._exact:
+            rows = rows[:, None, :]
+        for layer in self._layers:
+            if isinstance(layer, nn.Linear):
+                rows = rows @ self._numpy(layer.weight).astype(np.float64).T
+                rows += self._numpy(layer.bias)
+            else:
+                rows = _ACTIVATIONS[type(layer)](layer, rows)
+        return rows.reshape(n, -1).astype(np.float32)
 
-    def _rows(self, obs: Any) -> Matrix:
+    def _rows(self, obs: Any) -> Rows:
         parts = []
         for leaf in self._leaves:
             values = np.asarray(leaf.pick(obs))
@@ -68,18 +70,10 @@ class PlainNetwork:
         rows = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
         return rows if self._norm is None else self._normal(rows, self._norm)
 
-    def _normal(self, rows: Matrix, norm: RunningNorm) -> Matrix:
+    def _normal(self, rows: Rows, norm: RunningNorm) -> Rows:
         mean, var = self._numpy(norm.mean), self._numpy(norm.var).astype(np.float64)
-        return np.clip((rows - mean) / np.sqrt(var + NORM_EPSILON), -NORM_LIMIT, NORM_LIMIT)
-
-    def _forward(self, rows: Matrix) -> Matrix:
-        for layer in self._layers:
-            if isinstance(layer, nn.Linear):
-                rows = rows @ self._numpy(layer.weight).T
-                rows += self._numpy(layer.bias)
-            else:
-                rows = _ACTIVATIONS[type(layer)](layer, rows)
-        return rows
+        normal: Rows = np.clip((rows - mean) / np.sqrt(var + NORM_EPSILON), -NORM_LIMIT, NORM_LIMIT)
+        return normal
 
     def _numpy(self, tensor: torch.Tensor) -> np.ndarray:
         """View a tensor's memory, and look again when it has moved."""
@@ -90,14 +84,14 @@ class PlainNetwork:
         return known[1]
 
 
-def plain_network(policy: object) -> PlainNetwork | None:
+def plain_network(policy: object, *, exact: bool = True) -> PlainNetwork | None:
     """Return the policy's actor as numpy when it is the plain net that it seems to be, else None.
 
     Whoever overrides a method, adds a hook or a layer that is not known here is run by torch.
     """
     if not isinstance(policy, MimeticPolicy) or not _is_plain(policy):
         return None
-    return PlainNetwork(policy)
+    return PlainNetwork(policy, exact=exact)
 
 
 _METHODS = (
@@ -134,11 +128,3 @@ def _is_known(layer: nn.Module) -> bool:
 
 def _has_hooks(module: nn.Module) -> bool:
     return bool(module._forward_hooks or module._forward_pre_hooks)
-
-
-def _doubtful(wide: Matrix) -> np.ndarray:
-    """Mark rows in which a last-bit difference could change a rounded number, or which number is the largest."""
-    margin = DOUBT * (1.0 + np.abs(wide).max(axis=1, keepdims=True))
-    moved = (wide - margin).astype(np.float32) != (wide + margin).astype(np.float32)
-    doubtful: np.ndarray = moved.any(axis=1)
-    return doubtful
