@@ -8,6 +8,7 @@ first word is looked for among the commands of installed plugins.
 import importlib
 import importlib.util
 import os
+import select
 import sys
 import traceback
 from collections.abc import Sequence
@@ -133,14 +134,18 @@ def _tell(error: Exception) -> int:
 
 def _nobody_reads(error: Exception) -> bool:
     """Tell whether the reader of standard output went away, as ``head`` does; then nothing is written any more."""
-    if not any(isinstance(one, BrokenPipeError) for one in (error, error.__cause__)):
+    if not any(isinstance(one, BrokenPipeError) for one in (error, error.__cause__)) or not hasattr(select, "poll"):
         return False
     try:
-        sys.stdout.flush()
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return True
-    return False  # some other pipe
+        output = sys.stdout.fileno()
+    except (OSError, ValueError):  # not a real file
+        return False
+    poll = select.poll()
+    poll.register(output, select.POLLOUT)
+    if not any(flags & select.POLLERR for _, flags in poll.poll(0)):
+        return False  # some other pipe broke
+    os.dup2(os.open(os.devnull, os.O_WRONLY), output)  # for what the interpreter flushes at its end
+    return True
 
 
 def _usage() -> str:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pluggy
 
-from mimetic import hookspecs
+import mimetic.hookspecs as hookspecs
 from mimetic.errors import suggestion
 from mimetic.hookspecs import ENTRY_OF_HOOK, PROJECT, Entry
 from mimetic.plugins.entries import check_entry

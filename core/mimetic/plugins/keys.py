@@ -11,6 +11,8 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import to_jsonable_python
 
+from mimetic.hookspecs import KINDS
+
 BOUNDS = {"gt": ">", "ge": ">=", "lt": "<", "le": "<=", "min_length": "length >=", "max_length": "length <="}
 PLAIN_NAMES: Mapping[Any, str] = {
     NoneType: "null",
@@ -59,14 +61,14 @@ def _nested(annotation: Any) -> Iterator[type[BaseModel]]:
 
 
 def _field_type(field: FieldInfo) -> str:
-    return _type(field.annotation) + _bounds(field.metadata)
+    return _component(field.metadata) or _type(field.annotation) + _bounds(field.metadata)
 
 
 def _type(annotation: Any) -> str:
     """Return a type in the words of a run file: ``list[int >= 1] | null``."""
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is Annotated:
-        return _type(arguments[0]) + _bounds(arguments[1:])
+        return _component(arguments[1:]) or _type(arguments[0]) + _bounds(arguments[1:])
     if origin in (Union, UnionType):
         return " | ".join(dict.fromkeys(map(_type, arguments)))
     if origin is Literal:
@@ -85,6 +87,12 @@ def _plain_type(annotation: Any) -> str:
             return "path"
         return "settings" if issubclass(annotation, BaseModel) else annotation.__name__
     return str(annotation)
+
+
+def _component(metadata: Iterable[Any]) -> str:
+    """Return what a place for another component takes; its marker says which kind."""
+    kinds = [kind for kind in (getattr(item, "kind", None) for item in metadata) if kind in KINDS]
+    return f"{kinds[0]} component" if kinds else ""
 
 
 def _bounds(metadata: Iterable[Any]) -> str:
