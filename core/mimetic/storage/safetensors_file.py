@@ -76,7 +76,9 @@ def write_json(path: Path, document: Mapping[str, Any], *, overwrite: bool = Fal
 
 
 def write_atomically(path: Path, write: Callable[[Path], object], *, overwrite: bool = False) -> None:
-    """Let ``write`` fill a temporary file beside ``path``, then give it its name; a kill leaves the old file or the new.
+    """Let ``write`` fill a temporary file beside ``path``, then give it its name.
+
+    A kill at any moment leaves the old file or the new one.
 
     Raises:
         TargetExistsError: ``path`` exists, and ``overwrite`` is false. Then ``path`` is untouched.
@@ -86,7 +88,10 @@ def write_atomically(path: Path, write: Callable[[Path], object], *, overwrite: 
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
     try:
+        temporary.touch(exist_ok=False)
+        mode = temporary.stat().st_mode & 0o777  # as for any new file of this user; safetensors would keep it private
         write(temporary)
+        temporary.chmod(mode)
         _sync(temporary)
         _give_name(temporary, path, overwrite=overwrite)
     finally:
@@ -130,8 +135,8 @@ def _storable(array: np.ndarray, name: str) -> np.ndarray:
     """Contiguous and little-endian: the format's writer stores anything else wrongly, without a word."""
     dtype = array.dtype.newbyteorder("<")
     if dtype not in DTYPE_OF.values():
-        known = ", ".join(sorted(str(known) for known in DTYPE_OF.values()))
-        raise DataError(f"column {name!r} has dtype {array.dtype}, which the file format has not; expected one of {known}")
+        known = ", ".join(sorted(map(str, DTYPE_OF.values())))
+        raise DataError(f"column {name!r} has dtype {array.dtype}; the file format has {known}")
     return np.ascontiguousarray(array, dtype=dtype).reshape(array.shape)  # ascontiguousarray makes 0-d arrays 1-d
 
 
@@ -150,9 +155,7 @@ def read_safetensors(path: Path) -> SafetensorsFile:
     raw = np.memmap(path, dtype=np.uint8, mode="c").view(np.ndarray)[start:]
     layout = {name: _placed(path, name, entry) for name, entry in header.items() if name != "__metadata__"}
     _require_gapless(path, [span for *_, span in layout.values()], len(raw))
-    arrays = {
-        name: raw[begin:end].view(dtype).reshape(shape) for name, (dtype, shape, (begin, end)) in layout.items()
-    }
+    arrays = {name: raw[begin:end].view(dtype).reshape(shape) for name, (dtype, shape, (begin, end)) in layout.items()}
     return SafetensorsFile(path, document, arrays)
 
 
@@ -169,7 +172,7 @@ def require_format(path: Path, document: Mapping[str, Any], kind: str, version: 
     """
     seen, written = document.get("kind"), document.get("version")
     if seen != kind:
-        raise DataError(f"{path}: holds a {seen or "thing of unknown kind"}; expected a {kind}")
+        raise DataError(f"{path}: says that it holds {seen!r}; expected {kind!r}")
     if type(written) is not int or written < 1:
         raise DataError(f"{path}: its format version is {written!r}; expected a number from 1 to {version}")
     if written > version:

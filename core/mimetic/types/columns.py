@@ -115,5 +115,3 @@ def _obs_faults(columns: Columns, n: int, n_episodes: int) -> list[str]:
                 f"got {rows}, need {need} (each trajectory has the state after the last action)"
             )
     return faults
-
-

@@ -97,7 +97,7 @@ class TrajectoryDataset(Sequence[Trajectory]):
             truncations=np.array([t.truncated for t in trajectories]),
             rews=np.concatenate(with_rews) if with_rews else None,
             infos=concatenate_columns(
-                ({} if t.infos is None else columns_from_infos(t.infos), len(t)) for t in trajectories
+                ({} if t.infos is None else columns_from_infos(list(t.infos)), len(t)) for t in trajectories
             ),
             observation_space=observation_space,
             action_space=action_space,
@@ -255,6 +255,14 @@ class TrajectoryDataset(Sequence[Trajectory]):
         )
         return self._of(self._parts, *known, self.left_out)
 
+    def with_columns(self, obs: Observations, acts: np.ndarray) -> Self:
+        """Put other observations and actions in the place of these, row for row."""
+        return self._with((self._merged(obs=obs, acts=acts),))
+
+    def with_endings(self, terminals: np.ndarray, truncations: np.ndarray) -> Self:
+        """Say how each trajectory ended."""
+        return self._with((self._merged(terminals=terminals, truncations=truncations),))
+
     # --- single steps -------------------------------------------------------------------------------------------
 
     def pairs(self) -> TransitionsMinimal:
@@ -308,6 +316,11 @@ class TrajectoryDataset(Sequence[Trajectory]):
     def _concatenate_rewards(self) -> np.ndarray | None:
         rews = [part.rews for part in self._parts if part.rews is not None]
         return np.concatenate(rews) if len(rews) == len(self._parts) else None
+
+    def _merged(self, **replaced: Any) -> Columns:
+        names = ("obs", "acts", "episode_ends", "terminals", "truncations", "rews")
+        columns = {name: getattr(self, name) for name in names if name not in replaced}
+        return Columns(**columns, **replaced, infos=self.infos or {})
 
     def _slice(self, start: int, stop: int) -> tuple[Columns, ...]:
         kept = []

@@ -115,7 +115,9 @@ def concatenate_demonstrations(demonstrations: Sequence[Demonstrations]) -> Demo
     spaces = {role: _common_space(demonstrations, role) for role in ("observation_space", "action_space")}
     datasets = [d.data for d in demonstrations if isinstance(d.data, TrajectoryDataset)]
     if len(datasets) < len(demonstrations):
-        return Demonstrations(_concatenate_pairs([d.pairs() for d in demonstrations]), **spaces, description=description)
+        return Demonstrations(
+            _concatenate_pairs([d.pairs() for d in demonstrations]), **spaces, description=description
+        )
     if len({dataset.rews is None for dataset in datasets}) > 1:
         warnings.warn(f"{description}: not all have rewards, so none are kept", stacklevel=2)
     return Demonstrations(TrajectoryDataset.concatenate(datasets), **spaces, description=description)
@@ -202,5 +204,5 @@ def _digest(columns: Mapping[str, np.ndarray]) -> str:
     for name in sorted(columns):
         column = np.ascontiguousarray(columns[name], dtype=columns[name].dtype.newbyteorder("="))
         digest.update(f"{name} {column.dtype.str} {columns[name].shape}\n".encode())
-        digest.update(column.reshape(-1).view(np.uint8))
+        digest.update(column.reshape(-1).view(np.uint8).data)
     return digest.hexdigest()

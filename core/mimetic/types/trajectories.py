@@ -86,31 +86,34 @@ def as_infos(infos: Any, n_steps: int) -> np.ndarray | None:
     """View infos as an array of mappings, one a step; None stays None."""
     if infos is None:
         return None
-    if not isinstance(infos, np.ndarray):
-        rows = list(infos)
-        infos = np.empty(len(rows), dtype=object)
-        for step, info in enumerate(rows):  # one by one: numpy would take a sequence-like mapping apart
-            infos[step] = info
-    if infos.shape != (n_steps,):
-        raise DataError(f"infos have shape {infos.shape}; expected ({n_steps},): a mapping an action, or None")
-    for step, info in enumerate(infos):
+    steps = infos if isinstance(infos, np.ndarray) else _in_an_array(list(infos))
+    if steps.shape != (n_steps,):
+        raise DataError(f"infos have shape {steps.shape}; expected ({n_steps},): a mapping an action, or None")
+    for step, info in enumerate(steps):
         if not isinstance(info, Mapping):
             raise DataError(f"infos, step {step}: of type {type(info).__name__}; expected a mapping")
-    return infos
+    return steps
 
 
 def as_rewards(rews: Any, n_steps: int) -> np.ndarray:
     """View rewards as an array of one number a step."""
-    rews = as_array(rews, "rews")
-    if rews.shape != (n_steps,):
-        raise DataError(f"rews have shape {rews.shape}; expected ({n_steps},): one reward an action")
-    if rews.dtype.kind not in "fiub":
-        raise DataError(f"rews have dtype {rews.dtype}; expected numbers")
-    return rews
+    column = as_array(rews, "rews")
+    if column.shape != (n_steps,):
+        raise DataError(f"rews have shape {column.shape}; expected ({n_steps},): one reward an action")
+    if column.dtype.kind not in "fiub":
+        raise DataError(f"rews have dtype {column.dtype}; expected numbers")
+    return column
 
 
 def as_flag(value: Any, name: str) -> bool:
     """View ``value`` as true or false; anything but a bool is refused."""
-    if isinstance(value, (bool, np.bool_)) or (isinstance(value, np.ndarray) and value.shape == () and value.dtype == bool):
+    if np.ndim(value) == 0 and np.asarray(value).dtype == bool:
         return bool(value)
     raise DataError(f"{name} is {value!r}; expected True or False")
+
+
+def _in_an_array(items: list[Any]) -> np.ndarray:
+    array = np.empty(len(items), dtype=object)
+    for index, item in enumerate(items):  # one by one: numpy would take a sequence-like mapping apart
+        array[index] = item
+    return array

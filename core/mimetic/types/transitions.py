@@ -65,7 +65,8 @@ class TransitionsMinimal:
         for name, column in self.columns().items():
             picked[name] = None if column is None else take_rows(column, index)
         if is_row:
-            return {name: value for name, value in picked.items() if value is not None} | {"infos": picked["infos"] or {}}
+            present = {name: value for name, value in picked.items() if value is not None}
+            return {**present, "infos": picked["infos"] or {}}
         return type(self)(**picked)
 
     def __eq__(self, other: object) -> bool:

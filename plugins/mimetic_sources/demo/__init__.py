@@ -1,0 +1,1 @@
+"""The shipped demonstrations: ``make`` records them, ``source`` reads them."""
