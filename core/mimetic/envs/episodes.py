@@ -158,6 +158,11 @@ class PlannedEpisodes(gym.Wrapper[Any, Any, Any, Any]):
             info = {**info, PLAYED: self._end(obs, bool(terminated), truncated, cut, info)}
         return obs, reward, terminated, truncated, info
 
+    @property
+    def raw_spaces(self) -> tuple[gym.Space[Any], gym.Space[Any]]:
+        """Observation and action space of the environment that records, innermost."""
+        return self._own.observation_space, self._own.action_space
+
     def finish_observers(self, counted: Sequence[EpisodeRecord]) -> list[dict[str, object]]:
         """Let every observer end its work; return what they add to each record together."""
         more: list[dict[str, object]] = [{} for _ in counted]

@@ -5,9 +5,10 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
+from gymnasium import spaces
 
 from mimetic.errors import EnvError
-from mimetic.types import Trajectory, map_obs, stack_obs
+from mimetic.types import Trajectory, stack_obs
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,7 +31,7 @@ class OwnReward(gym.Wrapper[Any, Any, Any, Any]):
         super().__init__(env)
         self.total = 0.0
         self._within = False
-        self._record = _Recording() if record else None
+        self._record = _Recording(env.observation_space) if record else None
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
         """Begin a new sum, unless an episode is going on."""
@@ -87,7 +88,8 @@ class OwnReward(gym.Wrapper[Any, Any, Any, Any]):
 class _Recording:
     """The episode so far, in lists of steps."""
 
-    def __init__(self) -> None:
+    def __init__(self, observation_space: gym.Space[Any]) -> None:
+        self._space = observation_space
         self._obs: list[Any] = []
         self.begin()
 
@@ -102,11 +104,11 @@ class _Recording:
             self._close()
         else:
             self._n_steps -= len(self._acts)
-        self._start([map_obs(np.array, obs)])
+        self._start([_copy(obs, self._space)])
 
     def step(self, action: Any, obs: Any, reward: float, terminated: bool, truncated: bool) -> None:
         self._acts.append(np.array(action))
-        self._obs.append(map_obs(np.array, obs))
+        self._obs.append(_copy(obs, self._space))
         self._rews.append(reward)
         self._terminated = bool(terminated)
         self._n_steps += 1
@@ -137,6 +139,13 @@ class _Recording:
                 )
             )
         self._start(self._obs[-1:])
+
+
+def _copy(obs: Any, space: gym.Space[Any]) -> Any:
+    """Copy an observation in the dtypes that its space declares, as vectorised environments do."""
+    if isinstance(space, spaces.Dict):
+        return {key: _copy(obs[key], sub) for key, sub in space.spaces.items()}
+    return np.array(obs, dtype=space.dtype)
 
 
 def _old_interface(env: gym.Env[Any, Any], seen: str) -> EnvError:

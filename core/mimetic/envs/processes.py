@@ -83,7 +83,7 @@ class ProcessVecEnv(SubprocVecEnv):
         """Close every environment and end its process; lost ones are passed over."""
         if self.closed:
             return
-        if all(process.is_alive() for process in self.processes):
+        if not self.waiting and all(process.is_alive() for process in self.processes):
             with self._watched("closing"):
                 super().close()
         self._abandon()

@@ -62,12 +62,13 @@ def make_vec_env(
     """
     from mimetic.config import EnvConfig
 
-    env = EnvConfig(id=env_name, kwargs=dict(env_make_kwargs or {}), max_episode_steps=max_episode_steps)
+    env = EnvConfig(id=env_name, max_episode_steps=max_episode_steps)
+    env = env.model_copy(update={"kwargs": dict(env_make_kwargs or {})})  # any objects: nothing is written down
     seeds = [int(seed) for seed in rng.integers(2**31, size=n_envs)]
     monitors = None if log_dir is None else Path(log_dir) / "monitor"
     if monitors is not None:
         monitors.mkdir(parents=True, exist_ok=True)
-    outer = (partial(_seeded_and_monitored, seeds=seeds, folder=monitors), *(post_wrappers or ()))
+    outer: list[OuterWrapper] = [partial(_seeded_and_monitored, seeds=seeds, folder=monitors), *(post_wrappers or ())]
     return build_vec_env(env, n_envs=n_envs, seed=seeds[0], processes=parallel, outer=outer)
 
 

@@ -1,0 +1,173 @@
+"""How well does a policy do? The way from a policy and an environment to statistics, in the order of events."""
+
+import warnings
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, ExitStack, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import gymnasium as gym
+from stable_baselines3.common.vec_env import VecEnv, VecNormalize, unwrap_vec_wrapper
+from tqdm import tqdm
+
+from mimetic.config import EnvConfig, EvaluationConfig
+from mimetic.envs import EpisodePlan
+from mimetic.errors import ConfigError
+from mimetic.evaluate.lanes import Lanes, Lent, PlannedLanes, VenvLanes
+from mimetic.evaluate.ledger import FinishedEpisode, Ledger
+from mimetic.evaluate.native import NativeLanes, make_native
+from mimetic.evaluate.playing import play
+from mimetic.evaluate.result import EvaluationResult, statistics_of
+from mimetic.evaluate.rollouts import Rollouts
+from mimetic.evaluate.surroundings import (
+    build_actor,
+    build_venv,
+    put_around,
+    refuse_for_a_venv,
+    refuse_what_cannot_end_well,
+)
+from mimetic.policies import Actor
+from mimetic.rollout import undisturbed
+
+if TYPE_CHECKING:
+    from tqdm.std import tqdm as ProgressBar
+
+
+def evaluate(
+    policy: Any,
+    env: EnvConfig,
+    settings: EvaluationConfig,
+    *,
+    seed: int,
+    out: Path | None = None,
+    device: str = "auto",
+    progress: bool = False,
+) -> EvaluationResult:
+    """Evaluate ``policy`` in environments that are built for it, exactly as many episodes as count.
+
+    Episode k begins from a seed of its own, so the result does not depend on ``settings.n_envs``. Ctrl-C ends it
+    early: the result then holds the episodes that are complete. Nothing global is changed: training mode and random
+    streams are as before.
+
+    Args:
+        policy: a stable-baselines3 algorithm or policy, a callable, an Actor, None (uniform), or a SPEC.
+        env: what is built, with nothing but ``render_mode`` added.
+        settings: how.
+        seed: where every episode's seed comes from.
+        out: the folder for videos.
+        device: where a policy that is named by a SPEC is put.
+        progress: show a bar on standard error when that is a terminal.
+
+    Raises:
+        ConfigError: The settings do not fit together.
+        EnvError: The environment cannot be built, rendered or stepped.
+        SpaceError: The policy does not fit the environment.
+    """
+    plan = _plan(settings, seed)
+    refuse_what_cannot_end_well(settings, out)
+    with ExitStack() as stack:
+        stack.enter_context(undisturbed(policy, seed))
+        lanes: Lanes
+        if settings.vectorization == "native":
+            lanes = NativeLanes(make_native(env, settings, plan.n_envs), plan)
+            raw_spaces = None
+        else:
+            venv = build_venv(env, settings, plan, out)
+            lanes = PlannedLanes(venv)
+            raw_spaces = venv.get_attr("raw_spaces", [0])[0]
+        stack.callback(lanes.close)
+        actor = build_actor(policy, lanes, settings, seed=seed, out=out, device=device)
+        rollouts = _rollouts(settings, raw_spaces)
+        return _evaluated(lanes, actor, plan, rollouts, progress)
+
+
+def evaluate_venv(
+    policy: Any, venv: VecEnv, settings: EvaluationConfig, *, seed: int, progress: bool = False
+) -> EvaluationResult:
+    """Evaluate ``policy`` in a vectorised environment that the caller built, and which stays open.
+
+    The prefix of episodes that counts is chosen as in :func:`evaluate`, but nothing is seeded, so the records have
+    none. Normalising wrappers count nothing meanwhile.
+
+    Raises:
+        ConfigError: The settings ask for something that only environments built here can do.
+        EnvError: An environment never ends its episode.
+    """
+    refuse_for_a_venv(settings, venv)
+    refuse_what_cannot_end_well(settings, None)
+    plan = _plan(settings, seed, n_envs=venv.num_envs)
+    normalizer = unwrap_vec_wrapper(venv, VecNormalize)
+    with ExitStack() as stack:
+        stack.enter_context(undisturbed(policy, seed))
+        if isinstance(normalizer, VecNormalize):
+            stack.callback(setattr, normalizer, "training", normalizer.training)
+            normalizer.training = False
+        wrapped = put_around(Lent(venv), settings, seed, None)
+        lanes = VenvLanes(wrapped, plan, record=settings.save_rollouts is not None)
+        stack.callback(lanes.close)
+        actor = build_actor(policy, lanes, settings, seed=seed, normalized=isinstance(normalizer, VecNormalize))
+        raw_spaces = None
+        if settings.save_rollouts is not None:
+            raw_spaces = (venv.get_attr("raw_observation_space", [0])[0], venv.action_space)
+        return _evaluated(lanes, actor, plan, _rollouts(settings, raw_spaces), progress)
+
+
+def _evaluated(
+    lanes: Lanes, actor: Actor, plan: EpisodePlan, rollouts: Rollouts | None, progress: bool
+) -> EvaluationResult:
+    with rollouts or nullcontext(), _progress_bar(plan, progress) as bar:
+
+        def on_counted(episode: FinishedEpisode) -> None:
+            bar.update(episode.record.length if plan.n_episodes is None else 1)
+            if rollouts is not None:
+                rollouts.add(episode)
+
+        ledger = Ledger(plan.n_episodes, plan.n_timesteps, on_counted)
+        interrupted = play(lanes, actor, plan, ledger, keeps_marks=rollouts is not None)
+        records = lanes.finish([each.record for each in ledger.counted])
+    _warn_of_cuts(ledger.counted, plan)
+    return EvaluationResult(
+        statistics=statistics_of(ledger.counted, plan.seed),
+        episodes=tuple(records),
+        trajectories=rollouts.saved() if rollouts else None,
+        interrupted=interrupted,
+    )
+
+
+def _plan(settings: EvaluationConfig, seed: int, n_envs: int | None = None) -> EpisodePlan:
+    if settings.n_episodes is None and settings.n_timesteps is None:
+        raise ConfigError("an evaluation needs an end: give n_episodes, n_timesteps or both")
+    wanted = settings.n_envs
+    if settings.n_timesteps is None and settings.n_episodes is not None:
+        wanted = min(wanted, settings.n_episodes)  # more would have nothing to play
+    return EpisodePlan(seed, n_envs or wanted, settings.n_episodes, settings.n_timesteps, settings.max_steps)
+
+
+# --- what goes on beside ----------------------------------------------------------------------------------------
+
+
+def _rollouts(settings: EvaluationConfig, raw_spaces: tuple[gym.Space[Any], gym.Space[Any]] | None) -> Rollouts | None:
+    if settings.save_rollouts is None or raw_spaces is None:
+        return None
+    return Rollouts(settings.save_rollouts, *raw_spaces)
+
+
+def _progress_bar(plan: EpisodePlan, progress: bool) -> "AbstractContextManager[ProgressBar[Any]]":
+    in_steps = plan.n_episodes is None
+    return tqdm(
+        total=plan.n_timesteps if in_steps else plan.n_episodes,
+        unit="step" if in_steps else "episode",
+        disable=None if progress else True,
+        leave=False,
+        dynamic_ncols=True,
+    )
+
+
+def _warn_of_cuts(counted: Sequence[FinishedEpisode], plan: EpisodePlan) -> None:
+    cut = [each.record.index for each in counted if each.cut]
+    if cut:
+        warnings.warn(
+            f"{len(cut)} of {len(counted)} episodes made {plan.max_steps:,} steps without an end (the first is episode "
+            f"{cut[0]}), so they were cut and are marked truncated; max_steps sets the limit",
+            stacklevel=4,
+        )

@@ -1,0 +1,94 @@
+"""What does an evaluation say? Its statistics, and one record for each counted episode."""
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from mimetic.envs import EpisodeRecord
+from mimetic.evaluate.ledger import FinishedEpisode
+from mimetic.rollout import spread
+from mimetic.seeding import generator
+from mimetic.types import TrajectoryDataset
+
+N_RESAMPLES = 10_000
+LEVEL = 0.95
+_CHUNK = 2_000_000
+"""Numbers drawn at once for the bootstrap: bounds the memory, and has no say in the result."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EvaluationResult:
+    """How well a policy did."""
+
+    statistics: Mapping[str, float | int | None]  # the keys of the JSON object's top level, e.g. return_mean
+    episodes: tuple[EpisodeRecord, ...]  # the counted ones, in order
+    trajectories: TrajectoryDataset | None = None  # where they lie on the disk, when they were saved
+    interrupted: bool = False  # Ctrl-C, or a closed window, ended it: these are the episodes that were complete
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the JSON object: statistics at the top level, ``episodes``; numbers that are not finite are None."""
+        interrupted = {"interrupted": True} if self.interrupted else {}
+        document = {**self.statistics, **interrupted, "episodes": [each.as_dict() for each in self.episodes]}
+        finite: dict[str, Any] = _finite(document)
+        return finite
+
+
+def statistics_of(episodes: Sequence[FinishedEpisode], seed: int) -> dict[str, float | int | None]:
+    """Describe counted episodes.
+
+    ``n_traj``; ``return_*``, ``len_*``, ``monitor_return_*`` and ``env_return_*`` with min, mean, std (of the
+    population) and max; ``monitor_return_len``; ``return_ci_low`` and ``return_ci_high``: the mean return's interval of
+    95% by the percentile bootstrap; ``is_success``: the rate, among the episodes that say whether they succeeded.
+    """
+    records = [each.record for each in episodes]
+    if not records:
+        return {"n_traj": 0}
+    returns = [record.episode_return for record in records]
+    monitored = [each.monitor_return for each in episodes if each.monitor_return is not None]
+    own = [record.env_return for record in records if record.env_return is not None]
+    successes = [record.is_success for record in records if record.is_success is not None]
+    low, high = mean_interval(returns, generator(seed, "bootstrap"))
+
+    statistics: dict[str, float | int | None] = {"n_traj": len(records)}
+    statistics |= spread("return", returns) | spread("len", [record.length for record in records])
+    if monitored:
+        statistics["monitor_return_len"] = len(monitored)
+        statistics |= spread("monitor_return", monitored)
+    if len(own) == len(records):
+        statistics |= spread("env_return", own)
+    statistics |= {"return_ci_low": low, "return_ci_high": high}
+    if successes:
+        statistics["is_success"] = sum(successes) / len(successes)
+    return statistics
+
+
+def mean_interval(values: Sequence[float], rng: np.random.Generator) -> tuple[float, float]:
+    """Return the interval of 95% for the mean, by the percentile bootstrap with 10,000 resamples.
+
+    Source: Efron, "Bootstrap methods: another look at the jackknife", 1979. NaN when a value is not finite.
+    """
+    column = np.asarray(values, np.float64)
+    if not np.isfinite(column).all():
+        return math.nan, math.nan
+    n = len(column)
+    rows = max(1, _CHUNK // n)
+    means = np.empty(N_RESAMPLES)
+    for start in range(0, N_RESAMPLES, rows):
+        stop = min(start + rows, N_RESAMPLES)
+        means[start:stop] = column[rng.integers(n, size=(stop - start, n))].mean(axis=1)
+    tail = (1 - LEVEL) / 2
+    low, high = np.quantile(means, [tail, 1 - tail])
+    return float(low), float(high)
+
+
+def _finite(data: Any) -> Any:
+    if isinstance(data, Mapping):
+        return {key: _finite(value) for key, value in data.items()}
+    if isinstance(data, (list, tuple)):
+        return [_finite(value) for value in data]
+    if isinstance(data, float) and not math.isfinite(data):
+        return None
+    return data
