@@ -12,6 +12,7 @@ from mimetic.config.runfile import (
     EvaluationConfig as EvaluationConfig,
     RunConfig as RunConfig,
 )
+from mimetic.config.schema import json_schema as json_schema
 from mimetic.config.slots import (
     AlgorithmSlot as AlgorithmSlot,
     Choice as Choice,
@@ -27,3 +28,4 @@ from mimetic.config.slots import (
     WeightSchedule as WeightSchedule,
 )
 from mimetic.config.spec import parse_choice as parse_choice, parse_spec as parse_spec, parse_value as parse_value
+from mimetic.config.starter import starter_run_file as starter_run_file

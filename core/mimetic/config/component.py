@@ -1,7 +1,7 @@
 """What a component's settings are: a frozen pydantic model that refuses what it does not know."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Self, get_args
 
@@ -18,13 +18,13 @@ from pydantic_core import (
     CoreSchema,
     InitErrorDetails,
     PydanticCustomError,
-    PydanticKnownError,
     core_schema,
 )
 from pydantic_core.core_schema import ErrorType
 
 from mimetic.config.document import CommandLineText
 from mimetic.config.strictness import strict_scalars
+from mimetic.config.wording import seen
 from mimetic.errors import suggestion
 
 
@@ -54,9 +54,11 @@ class ComponentConfig(BaseModel):
             raise with_known_keys(error, cls) from None
 
 
-def with_known_keys(error: ValidationError, model: type[BaseModel], owner: str = "") -> ValidationError:
+def with_known_keys(
+    error: ValidationError, model: type[BaseModel], owner: str = "", more_keys: Iterable[str] = ()
+) -> ValidationError:
     """Restate what says "extra key" about ``model`` as the nearest key and all its keys; leave the rest."""
-    keys = sorted(field.alias or name for name, field in model.model_fields.items())
+    keys = sorted({*more_keys, *(field.alias or name for name, field in model.model_fields.items())})
     return ValidationError.from_exception_data(
         error.title,
         [
@@ -95,11 +97,9 @@ _STANDARD_ERRORS = frozenset(get_args(ErrorType))
 
 
 def _absolute(value: object, info: ValidationInfo) -> Path:
-    if not isinstance(value, str | os.PathLike) or isinstance(os.fspath(value), bytes):
-        raise PydanticKnownError("path_type")
-    text = os.fspath(value)
-    if not text or "\0" in text:
-        raise PydanticCustomError("path_text", "expected a path, seen {text}", {"text": repr(str(text))})
+    text = os.fspath(value) if isinstance(value, str | os.PathLike) else None
+    if not isinstance(text, str) or not text or "\0" in text or not is_text(text):
+        raise PydanticCustomError("path_text", "expected a path, seen {text}", {"text": seen(value)})
     base = Path.cwd() if isinstance(value, CommandLineText) else base_dir(info)
     path = (base / Path(str(text)).expanduser()).absolute()
     return path.resolve() if ".." in path.parts else path
@@ -109,6 +109,15 @@ def base_dir(info: ValidationInfo) -> Path:
     """Where relative paths start from: the run file's folder, or the working folder outside of a run file."""
     folder = (info.context or {}).get("base_dir")
     return Path(folder) if folder is not None else Path.cwd()
+
+
+def is_text(text: str) -> bool:
+    """Say whether a string can be written to a file: half of a surrogate pair cannot."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 class _PathField:

@@ -14,7 +14,7 @@ from mimetic.errors import ConfigError, Fault, MimeticError, UnknownComponentErr
 
 def faults_of(error: ValidationError, document: Document) -> list[Fault]:
     """Return every fault that pydantic found in a document, in the order in which they were written."""
-    details = [(_written_path(detail, document.value), detail) for detail in error.errors(include_url=False)]
+    details = [(_written_path(detail, document.value), detail) for detail in _details(error)]
     details.sort(key=lambda pair: _order(pair[0], document))
     groups = groupby(details, key=itemgetter(0))
     return [
@@ -31,14 +31,14 @@ def raise_faults(error: ValidationError | None, document: Document, others: Sequ
         ConfigError: always, or the plugin's own error with the place in front.
     """
     faults = [*others, *(faults_of(error, document) if error else ())]
-    causes = [(detail.get("ctx") or {}).get("cause") for detail in error.errors(include_url=False)] if error else []
+    causes = [(detail.get("ctx") or {}).get("cause") for detail in _details(error)] if error else []
     if len(faults) == 1 and len(causes) == 1 and isinstance(causes[0], MimeticError):
         cause = causes[0]
         if not isinstance(cause, ConfigError):
             raise type(cause)(str(faults[0])) from cause
     if causes and not others and all(isinstance(cause, UnknownComponentError) for cause in causes):
-        raise UnknownComponentError(faults)
-    raise ConfigError(faults)
+        raise UnknownComponentError(faults) from None
+    raise ConfigError(faults) from None
 
 
 def _written_path(detail: Mapping[str, Any], value: object) -> KeyPath:
@@ -54,6 +54,15 @@ def _written_path(detail: Mapping[str, Any], value: object) -> KeyPath:
             continue
         path.append(part)
     return tuple(path)
+
+
+def _details(error: ValidationError) -> list[Mapping[str, Any]]:
+    """List pydantic's errors, without those that follow from others: it leaves wrong items out of a list's length."""
+    return [
+        detail
+        for detail in error.errors(include_url=False)
+        if not (detail["type"] == "too_short" and len(detail["input"]) >= detail["ctx"]["min_length"])
+    ]
 
 
 def _order(path: KeyPath, document: Document) -> tuple[object, ...]:

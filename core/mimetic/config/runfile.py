@@ -17,7 +17,7 @@ from pydantic import (
 )
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from mimetic.config.component import ComponentConfig, ConfigPath, line_error
+from mimetic.config.component import ComponentConfig, ConfigPath, is_text, line_error
 from mimetic.config.slots import (
     AlgorithmSlot,
     Choice,
@@ -37,6 +37,7 @@ VIDEO = "video"  # the wrapper that films
 RENDER = "render"  # the wrapper that draws into a window
 
 _NAME = re.compile(r"[^/\\\0]+")
+_MOST_BITS = 256  # of a whole number among an environment's arguments
 _DEVICE = r"^(auto|[a-z]+(:[0-9]+)?)$"
 
 
@@ -66,10 +67,10 @@ def _plain(value: object) -> object:
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(item) for item in value]
-    if value is None or type(value) in (bool, int, float, str):
-        return value
-    if isinstance(value, str):
+    if isinstance(value, str) and is_text(value):
         return str(value)
+    if value is None or type(value) in (bool, float) or (type(value) is int and value.bit_length() <= _MOST_BITS):
+        return value
     text = f"expected plain values (numbers, text, lists, mappings), seen {seen(value)}"
     raise PydanticCustomError("plain_type", "{text}", {"text": text})
 

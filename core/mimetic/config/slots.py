@@ -5,11 +5,12 @@ settings model and lets the model's errors through, so that pydantic reports eve
 under its own key.
 """
 
-from collections.abc import Callable, Mapping
+import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, Literal, NoReturn
 
-from pydantic import BaseModel, GetCoreSchemaHandler, ValidationError, ValidationInfo, WrapValidator
+from pydantic import BaseModel, BeforeValidator, GetCoreSchemaHandler, ValidationError, ValidationInfo
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
 
 from mimetic.config.component import ComponentConfig, line_error, with_known_keys
@@ -68,19 +69,21 @@ class LossChoice(Choice):
         return {**own, **self.config.model_dump(mode="json")}
 
 
-def _number_or_schedule(value: object, handler: Callable[[object], object], info: ValidationInfo) -> object:
+def _number_or_schedule(value: object, info: ValidationInfo) -> float | WeightSchedule:
     if isinstance(value, Mapping):
         return WeightSchedule.model_validate(value, context=info.context)
-    if isinstance(value, WeightSchedule) or (isinstance(value, int | float) and not isinstance(value, bool)):
-        return handler(value)
-    text = f"expected a number or {{schedule, start, end}}, seen {seen(value)}"
+    if isinstance(value, WeightSchedule):
+        return value
+    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
+        return float(value)
+    text = f"expected a finite number or {{schedule, start, end}}, seen {seen(value)}"
     raise PydanticCustomError("weight_type", "{text}", {"text": text})
 
 
 class LossKeys(ComponentConfig):
     """What a loss term's place in a run file says beside the term's own settings."""
 
-    weight: Annotated[float | WeightSchedule, WrapValidator(_number_or_schedule)] = 1.0
+    weight: Annotated[float | WeightSchedule, BeforeValidator(_number_or_schedule)] = 1.0
     """The factor of this term in the objective, or ``{schedule: linear, start: 1e-2, end: 0}``."""
 
     id: str | None = None
@@ -182,7 +185,8 @@ class ComponentSlot:
         try:
             return model.model_validate(options, context=info.context)
         except ValidationError as error:
-            restated = with_known_keys(error, model, owner)
+            more = self.keys.model_fields if self.keys else ()
+            restated = with_known_keys(error, model, owner, more)
             errors += [line_error(detail) for detail in restated.errors(include_url=False)]
             return None
 
@@ -215,8 +219,10 @@ def _refuse(kind: Any, text: str, where: tuple[str, ...] = (), cause: MimeticErr
     raise ValidationError.from_exception_data("slot", [InitErrorDetails(type=error, loc=where, input=None)])
 
 
-def _plain(choice: Choice) -> dict[str, Any]:
-    return choice.as_dict()
+def _plain(choice: Choice) -> dict[str, Any] | str:
+    """Write a choice as one would: its name alone when there is nothing to set."""
+    data = choice.as_dict()
+    return choice.name if data.keys() == {"name"} else data
 
 
 def _owner(component: Component) -> str:

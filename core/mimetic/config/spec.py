@@ -6,6 +6,7 @@ from typing import Annotated, Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from mimetic.config.component import is_text
 from mimetic.config.document import COMMAND_LINE, CommandLineText, Document
 from mimetic.config.faults import raise_faults
 from mimetic.config.slots import Choice, ComponentSlot, Level, LossKeys
@@ -27,7 +28,7 @@ def parse_value(text: str, key: str = "") -> Any:
     try:
         value, _ = read_yaml(text, COMMAND_LINE.source)
     except ConfigError as error:
-        if text.strip()[:1] not in (*_OPENING, *_QUOTES) and _encodes(text):
+        if text.strip()[:1] not in (*_OPENING, *_QUOTES) and is_text(text):
             return CommandLineText(text)
         reason = "; ".join(dict.fromkeys(fault.message for fault in error.faults))
         raise ConfigError(Fault(f"{reason}, seen {seen(text)}", key, COMMAND_LINE.source)) from None
@@ -111,15 +112,6 @@ def _marked(value: object) -> object:
     if isinstance(value, Mapping):
         return {key: _marked(item) for key, item in value.items()}
     return [_marked(item) for item in value] if isinstance(value, list) else value
-
-
-def _encodes(text: str) -> bool:
-    """Say whether a word of the command line is text at all, not bytes that are no UTF-8."""
-    try:
-        text.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _fault(message: str) -> ConfigError:
