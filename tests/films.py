@@ -3,7 +3,7 @@
 import subprocess
 from pathlib import Path
 
-import imageio_ffmpeg
+import imageio_ffmpeg  # type: ignore[import-untyped]  # it ships no types
 import numpy as np
 
 

@@ -19,7 +19,7 @@ class SwitchingConfig(ComponentConfig):
     """How likely it is, after each step, that the choice is made anew. 1: before every step."""
 
     shared_switch: bool = False
-    """One choice for all environments at once, carried over from episode to episode, as the reference library has it."""
+    """One choice for all environments, carried over from episode to episode, as the reference library has it."""
 
 
 class EpsilonGreedyConfig(ComponentConfig):

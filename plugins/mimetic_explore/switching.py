@@ -1,5 +1,6 @@
 """How does a policy explore in any action space? By handing over to uniformly random actions now and then."""
 
+from collections.abc import Iterable
 from typing import Any
 
 import gymnasium as gym
@@ -98,18 +99,20 @@ class SwitchingActor(Actor):
         if episode_start is None:
             episode_start = np.zeros(n_rows(obs), bool)
         if not self.shared_switch:
-            for i in np.flatnonzero(episode_start & ~self._chosen):
-                self._explores[i] = self._choose(i)
+            self._choose_where(episode_start & ~self._chosen)
         acts, state = self._actor(obs, state, episode_start)
         random_acts, _ = self._random(obs, None, episode_start)  # for all: a stream knows nothing of other choices
         explored = np.broadcast_to(self._explores, len(acts)).copy()
         acts = np.where(explored.reshape(-1, *[1] * (acts.ndim - 1)), random_acts, acts).astype(acts.dtype)
         self.last_infos = {**self._actor.last_infos, "explored": explored}
         self._chosen[:] = False
-        for i in range(self._n_choices):
-            if self._streams[i].random() < self.switch_prob:
-                self._explores[i] = self._choose(i)
+        self._choose_where([self._streams[i].random() < self.switch_prob for i in range(self._n_choices)])
         return acts, state
+
+    def _choose_where(self, due: Iterable[bool]) -> None:
+        for i, is_due in enumerate(due):
+            if is_due:
+                self._explores[i] = self._choose(i)
 
     def _choose(self, index: int) -> bool:
         return bool(self._streams[index].random() < self.random_prob)

@@ -2,10 +2,14 @@
 
 import os
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from mimetic.errors import EnvError, MissingDependencyError
+
+if TYPE_CHECKING:
+    from pygame import Surface
 
 UNSEEN_DRIVERS = ("offscreen", "dummy")
 """SDL takes one of these without a word when it finds no display."""
@@ -13,7 +17,7 @@ UNSEEN_DRIVERS = ("offscreen", "dummy")
 DRIVER_VARIABLES = ("SDL_VIDEODRIVER", "SDL_VIDEO_DRIVER")
 
 
-class WindowClosed(KeyboardInterrupt):  # noqa: N818 - it is no error: somebody has seen enough
+class WindowClosed(KeyboardInterrupt):
     """The user closed the window. Whatever treats Ctrl-C as the wish to stop treats this so, too."""
 
 
@@ -84,7 +88,7 @@ class Window:
         if self._pygame.display.get_init():
             self._pygame.display.quit()
 
-    def _open(self, size: tuple[int, int]) -> "pygame.Surface":  # type: ignore[name-defined]  # imported when used
+    def _open(self, size: tuple[int, int]) -> "Surface":
         pygame = self._pygame
         self._open_display()
         self._size = size

@@ -91,8 +91,9 @@ def check_frame(frame: object, env: gym.Env[Any, Any]) -> None:
     Raises:
         EnvError: ``render()`` gave something else than an array (height, width, 3) of uint8.
     """
-    if isinstance(frame, np.ndarray) and frame.dtype == np.uint8 and frame.ndim == 3 and frame.shape[2] == 3:
-        if frame.size:
+    if isinstance(frame, np.ndarray) and frame.dtype == np.uint8 and frame.ndim == 3:
+        height, width, n_colours = frame.shape
+        if height and width and n_colours == 3:
             return
     seen = f"an array {frame.shape} of {frame.dtype}" if isinstance(frame, np.ndarray) else type(frame).__name__
     raise EnvError(f"{env_name(env)}: render() gave {seen}; a frame is an array (height, width, 3) of uint8")

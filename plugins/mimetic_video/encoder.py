@@ -36,13 +36,13 @@ def find_ffmpeg() -> str:
         MissingDependencyError: There is none; the message holds the pip command.
     """
     try:
-        import imageio_ffmpeg
+        import imageio_ffmpeg  # type: ignore[import-untyped]  # it ships no types
     except ImportError as error:
         raise MissingDependencyError(
             f"Filming needs imageio-ffmpeg, which cannot be imported ({error}): pip install imageio-ffmpeg"
         ) from error
     try:
-        program = imageio_ffmpeg.get_ffmpeg_exe()
+        program = str(imageio_ffmpeg.get_ffmpeg_exe())
     except RuntimeError:
         program = ""
     if not shutil.which(program):
@@ -162,7 +162,7 @@ class _Writer:
         self._target = target
         self._frames: queue.Queue[bytes | None] = queue.Queue(QUEUE_LENGTH)
         self._all_taken = False
-        self._error: Exception | None = None
+        self._error: EncoderError | None = None
         self._thread = threading.Thread(target=self._run, name=f"film {target.name}", daemon=True)
         self._thread.start()
 
@@ -194,7 +194,8 @@ class _Writer:
                     messages.seek(0)
                     self._error = _failed(self._target, status, messages.read())
         except Exception as error:
-            self._error = error
+            self._error = EncoderError(f"{self._target}: ffmpeg could not be run: {error}")
+            self._error.__cause__ = error
         while not self._all_taken:  # nobody may be left waiting for room in the queue
             self._next()
 
@@ -229,7 +230,7 @@ def _start(command: Sequence[str], messages: IO[bytes]) -> "subprocess.Popen[byt
 
 
 def _failed(target: Path, status: int, messages: bytes) -> EncoderError:
-    said = messages.decode(errors="replace").strip().splitlines()[-3:]
+    said = messages.decode(errors="replace").strip().splitlines()[:3]  # the cause comes first
     return EncoderError(f"{target}: ffmpeg ended with status {status}: {' / '.join(said) or 'it said nothing'}")
 
 

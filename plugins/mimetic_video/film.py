@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any, SupportsFloat
 
 import gymnasium as gym
-import numpy as np
 
 from mimetic.envs import EpisodeObserver, EpisodeRecord
 from mimetic.errors import ConfigError, TargetExistsError
@@ -14,10 +13,9 @@ from mimetic.hookspecs import WrapperContext
 from mimetic_video.camera import Camera
 from mimetic_video.config import VideoConfig
 from mimetic_video.encoder import Encoder, find_ffmpeg
-from mimetic_video.film_index import INDEX_NAME, FilmIndex, IndexEntry
+from mimetic_video.film_index import FOLDER, INDEX_NAME, FilmIndex, IndexEntry
 from mimetic_video.join import Part, join_films
 
-FOLDER = "videos"
 PARTS = "parts"
 
 
@@ -107,7 +105,7 @@ class EpisodeFilm(EpisodeObserver):
             for record, part, (path, start, stop) in zip(counted, kept, places, strict=True)
         ]
         self._index.write(entries)
-        return [{"video": f"{FOLDER}/{entry.file}", "frames": entry.frames} for entry in entries]
+        return [{"video": entry.video, "frames": entry.frames} for entry in entries]
 
     def close(self) -> None:
         """Complete the film in progress, then close the environment."""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from mimetic.envs import EpisodeRecord
 
+FOLDER = "videos"
 INDEX_NAME = "index.json"
 
 
@@ -23,6 +24,11 @@ class IndexEntry:
     file: str  # beside the index
     frames: list[int]  # [start, stop) in the file: that of the reset first, one for each step after it
     fps: float
+
+    @property
+    def video(self) -> str:
+        """The same place, beside the folder ``videos``: as the episode's record has it."""
+        return f"{FOLDER}/{self.file}"
 
     @classmethod
     def of(cls, record: EpisodeRecord, path: Path, start: int, stop: int, *, fps: float) -> "IndexEntry":
@@ -43,6 +49,7 @@ class IndexEntry:
         return {
             "episode": self.episode,
             "file": self.file,
+            "video": self.video,
             "frames": self.frames,
             "fps": self.fps,
             "seed": self.seed,

@@ -12,14 +12,14 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
-import imageio_ffmpeg
+import imageio_ffmpeg  # type: ignore[import-untyped]  # it ships no types
 import numpy as np
 import pytest
-from films import decoded, grey_levels
-from worlds import DictObs, Len
 
+from films import decoded, grey_levels
 from mimetic.errors import EnvError, MissingDependencyError
 from mimetic_video import VideoWrapper, video_wrapper_factory
+from worlds import DictObs, Len
 
 TESTS = Path(__file__).resolve().parents[2]
 
