@@ -83,7 +83,7 @@ def as_actor(
             return NormalizingActor(actor, statistics)
         return actor
     if callable(policy):
-        return CallableActor(policy, ActionCodec(action_space), n_envs, seeded=deterministic)
+        return CallableActor(policy, ActionCodec(action_space), seeded=deterministic)
     raise TypeError(
         f"a policy is an SB3 algorithm or policy, a callable (obs, state, episode_start) -> (acts, state), "
         f"or None for random actions; got a {type(policy).__name__}"
@@ -226,8 +226,8 @@ class NormalizingActor(Actor):
 class CallableActor(Actor):
     """A callable ``(obs, state, episode_start) -> (acts, state)``, with what it gives checked and clipped."""
 
-    def __init__(self, function: Callable[..., Any], codec: ActionCodec, n_envs: int, *, seeded: bool) -> None:
-        self._function, self._codec, self._n_envs = function, codec, n_envs
+    def __init__(self, function: Callable[..., Any], codec: ActionCodec, *, seeded: bool) -> None:
+        self._function, self._codec = function, codec
         self.seeded = seeded
 
     def __call__(self, obs: Observations, state: Any, episode_start: np.ndarray) -> tuple[np.ndarray, Any]:

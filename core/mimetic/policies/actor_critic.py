@@ -62,12 +62,14 @@ class MimeticPolicy(ActorCriticPolicy):
     ) -> None:
         refuse_unsupported(observation_space, "observation")
         self.codec = ActionCodec(action_space, squash=bool(squash_output))
+        if use_sde and not isinstance(action_space, spaces.Box):
+            raise SpaceError(f"use_sde is for Box actions, the action space is {action_space}")
         self.leaves = input_leaves(observation_space)
         super().__init__(
             observation_space,
             self.codec.distribution_space,
             lr_schedule,
-            use_sde=use_sde and isinstance(action_space, spaces.Box),
+            use_sde=use_sde,
             squash_output=self.codec.squash and use_sde,
             features_extractor_class=features_extractor_class,
             **{key: value for key, value in options.items() if value is not None},

@@ -13,6 +13,7 @@ from stable_baselines3.common.torch_layers import CombinedExtractor, FlattenExtr
 
 from mimetic.errors import ConfigError
 from mimetic.policies.activations import activation_name
+from mimetic.policies.actor_critic import MimeticPolicy
 from mimetic.policies.origins import PolicyOrigin
 
 SB3_COMPONENT = "actor-critic"
@@ -37,6 +38,8 @@ def describe_sb3_policy(policy: object) -> PolicyOrigin:
     """
     if not isinstance(policy, ActorCriticPolicy):
         raise _not_saved(policy, "it is no ActorCriticPolicy")
+    if isinstance(policy, MimeticPolicy):
+        raise _not_saved(policy, "it was not built by a component, and does not describe itself")
     methods = _own_methods(type(policy))
     if methods:
         raise _not_saved(policy, f"its class defines {', '.join(methods)}")
