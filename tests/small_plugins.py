@@ -153,5 +153,5 @@ def small_registry(*, without: str = "", acme: PolicyEntry | LossEntry | None = 
     return manager_with(*offered, acme=Acme(acme)) if acme else manager_with(*offered)
 
 
-def _config(model: type[ComponentConfig]) -> str:
+def _config(model: type[object]) -> str:
     return f"{model.__module__}:{model.__qualname__}"

@@ -66,7 +66,7 @@ def test_the_text_under_a_field_documents_it() -> None:
 
 def test_settings_cannot_be_changed() -> None:
     with pytest.raises(ValidationError, match="frozen"):
-        Settings().count = 4  # type: ignore[misc]  # that is what is tested
+        Settings().count = 4
 
 
 def test_a_relative_path_starts_from_the_run_files_folder(tmp_path: Path) -> None:

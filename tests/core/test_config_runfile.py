@@ -199,7 +199,7 @@ def test_a_weight_may_follow_a_schedule() -> None:
 
 
 def test_two_terms_of_one_name_need_an_id() -> None:
-    twins = [{"name": "huber"}, {"name": "huber", "delta": 2}]
+    twins: list[dict[str, object]] = [{"name": "huber"}, {"name": "huber", "delta": 2}]
 
     (fault,) = faults_of({**LEAST, "losses": twins})
 

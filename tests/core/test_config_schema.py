@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from jsonschema import Draft202012Validator
+from jsonschema import Draft202012Validator  # type: ignore[import-untyped]  # it ships no types
 
 from mimetic.config import json_schema, run_config, starter_run_file
 from mimetic.config.parse import parse_document

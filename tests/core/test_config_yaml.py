@@ -50,7 +50,7 @@ def test_a_scalar_means_what_yaml_1_2_says(text: str, value: object) -> None:
     read = value_of(f"key: {text}")
 
     assert read == {"key": value}
-    assert type(read["key"]) is type(value)  # type: ignore[index]  # it equals a mapping with this key
+    assert type(read["key"]) is type(value)
 
 
 def test_not_a_number_is_read() -> None:

@@ -70,16 +70,18 @@ def with_known_keys(
     )
 
 
-def line_error(detail: Mapping[str, Any], prefix: tuple[str | int, ...] = ()) -> InitErrorDetails:
+def line_error(detail: Mapping[str, Any]) -> InitErrorDetails:
     """Turn what ``ValidationError.errors()`` lists into what a new ValidationError is made of."""
     kind, context = detail["type"], detail.get("ctx")
     known = kind in _STANDARD_ERRORS
-    return InitErrorDetails(
+    restated = InitErrorDetails(
         type=kind if known else PydanticCustomError(kind, detail["msg"], context),
-        loc=(*prefix, *detail["loc"]),
+        loc=detail["loc"],
         input=detail["input"],
-        **({"ctx": context} if known and context else {}),
     )
+    if known and context:
+        restated["ctx"] = context
+    return restated
 
 
 def _unknown_key(key: str, keys: list[str], value: object, owner: str) -> InitErrorDetails:

@@ -16,9 +16,9 @@ def strict_scalars(schema: Any, model: type[BaseModel]) -> Any:
         return schema
     match schema.get("type"):
         case "int":
-            return core_schema.no_info_before_validator_function(_no_text("int_type"), schema)  # type: ignore[arg-type]  # an int schema
+            return core_schema.no_info_before_validator_function(_no_text("int_type"), schema)
         case "float":
-            return core_schema.no_info_before_validator_function(_no_text("float_type"), schema)  # type: ignore[arg-type]  # a float schema
+            return core_schema.no_info_before_validator_function(_no_text("float_type"), schema)
         case "bool":
             return {**schema, "strict": True}
         case "model" if schema["cls"] is not model:
