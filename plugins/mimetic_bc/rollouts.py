@@ -18,13 +18,7 @@ class RolloutStatsComputer:
     n_episodes: int  # zero or less: no rollouts
 
     def __call__(self, policy: ActorCriticPolicy, rng: np.random.Generator) -> Mapping[str, float]:
-        """Act stochastically and give ``rollout_stats`` of the episodes. Restores the training mode of every module."""
+        """Act stochastically and give ``rollout_stats`` of the episodes; training mode and global streams stay."""
         if self.venv is None or self.n_episodes <= 0:
             return {}
-        modes = [(module, module.training) for module in policy.modules()]
-        try:
-            trajectories = generate_trajectories(policy, self.venv, make_min_episodes(self.n_episodes), rng)
-        finally:
-            for module, mode in modes:
-                module.training = mode
-        return rollout_stats(trajectories)
+        return rollout_stats(generate_trajectories(policy, self.venv, make_min_episodes(self.n_episodes), rng))

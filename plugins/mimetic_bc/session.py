@@ -1,8 +1,8 @@
 """What does training need of the process, and how is everything put back while others run and at the end?
 
-Four things are set: the policy's training mode, torch's random state, the flushing of denormals, gradients. Training
-has them its own way while it steps; whoever runs between two reports finds the process as it was, and may leave it
-in any state.
+Five things are set: the policy's training mode, torch's random state, the flushing of denormals, the recording of
+gradients, and the checks of torch's distributions, which wait for the device at every batch. Training has them its own
+way while it steps; whoever runs between two reports finds the process as it was, and may leave it in any state.
 """
 
 import sys
@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from stable_baselines3.common.policies import ActorCriticPolicy
 from torch import Tensor
+from torch.distributions import Distribution
 
 from mimetic.seeding import torch_generator
 
@@ -40,7 +41,8 @@ class TrainingSession:
         self._stream = stream
         self._modes: list[tuple[torch.nn.Module, bool]] = []
         self._flushed = False
-        self._gradients = True
+        self._records_gradients = True
+        self._checks_distributions = True
 
     def __enter__(self) -> "TrainingSession":
         self._modes = [(module, module.training) for module in self._policy.modules()]
@@ -68,11 +70,14 @@ class TrainingSession:
         # Weights that decay become denormal in the end, and a step on denormals takes four to six times as long.
         self._flushed = flushes_denormals()
         torch.set_flush_denormal(True)
-        self._gradients = torch.is_grad_enabled()
+        self._records_gradients = torch.is_grad_enabled()
         torch.set_grad_enabled(True)
+        self._checks_distributions = Distribution._validate_args
+        Distribution.set_default_validate_args(False)
 
     def _step_out(self) -> None:
-        torch.set_grad_enabled(self._gradients)
+        Distribution.set_default_validate_args(self._checks_distributions)
+        torch.set_grad_enabled(self._records_gradients)
         torch.set_flush_denormal(self._flushed)
         self._stream.swap()
 

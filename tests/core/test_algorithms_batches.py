@@ -93,7 +93,7 @@ def test_the_observation_after_the_last_action_is_never_drawn() -> None:
 
 
 def test_nested_observations_keep_their_structure() -> None:
-    obs = {"a": np.arange(5.0)[:, None], "deep": {"b": np.arange(5, dtype=np.uint8)}}
+    obs: Any = {"a": np.arange(5.0)[:, None], "deep": {"b": np.arange(5, dtype=np.uint8)}}
 
     for batch in batches_of(TransitionsMinimal(obs, np.arange(5)), 2).epoch(0):
         assert batch.obs["a"][:, 0].tolist() == batch.acts.tolist() == batch.obs["deep"]["b"].tolist()

@@ -22,7 +22,7 @@ SPACES: dict[str, gym.Space[Any]] = {
     "box of rank two": spaces.Box(-2.0, 2.0, (2, 3), np.float32),
     "integer box": spaces.Box(0, 5, (2,), np.int64),
     "multi-discrete": spaces.MultiDiscrete([2, 3]),
-    "multi-discrete of rank two": spaces.MultiDiscrete([[2, 3], [4, 2]]),
+    "multi-discrete of rank two": spaces.MultiDiscrete(np.array([[2, 3], [4, 2]])),
     "multi-binary": spaces.MultiBinary(3),
 }
 
