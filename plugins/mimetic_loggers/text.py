@@ -9,11 +9,17 @@ from mimetic_loggers.config import LogConfig, StdoutConfig
 from mimetic_loggers.files import LogFile, required_folder
 
 
+LINE_WIDTH = 100
+
+
 def as_text(record: Record) -> str:
-    """Return the record as lines: its step and epoch, then one line a key, with the values in one column."""
+    """Return the record as lines: its step and epoch, then the values in as many columns as a line takes."""
     head = f"step {record.step}" if record.epoch is None else f"step {record.step}, epoch {record.epoch}"
-    width = max(map(len, record.values), default=0)
-    return "\n".join([head, *(f"  {key:<{width}}  {_shown(value)}" for key, value in record.values.items())])
+    cells = [f"{key} {_shown(value)}" for key, value in record.values.items()]
+    width = max(map(len, cells), default=0) + 3
+    n_columns = max(1, LINE_WIDTH // width)
+    rows = (cells[start : start + n_columns] for start in range(0, len(cells), n_columns))
+    return "\n".join([head, *("  " + "".join(cell.ljust(width) for cell in row).rstrip() for row in rows)])
 
 
 def _shown(value: float | int | str | None) -> str:

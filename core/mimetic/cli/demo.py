@@ -11,6 +11,7 @@ def run(argv: list[str]) -> int:
     """Train and evaluate (and film, where a plugin can) a policy for CartPole."""
     options = _parser().parse_args(argv)
 
+    from mimetic.cli.telling import plain_warnings
     from mimetic.cli.train import tell
     from mimetic.config import load_run_file
 
@@ -18,7 +19,8 @@ def run(argv: list[str]) -> int:
 
     from mimetic.run import execute
 
-    result = execute(run_file, out=options.out)
+    with plain_warnings():
+        result = execute(run_file, out=options.out)
     tell(result)
     sys.stdout.write(f"next: mimetic eval {result.dir} --episodes 5\n")
     return 0

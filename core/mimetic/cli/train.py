@@ -12,13 +12,16 @@ def run(argv: list[str]) -> int:
     """Train as a run file says, and tell where everything lies."""
     options = _parser().parse_intermixed_args(argv)
 
+    from mimetic.cli.telling import plain_warnings
     from mimetic.config import load_run_file
 
     run_file = load_run_file(options.file, options.overrides)  # before anything heavy is imported
 
     from mimetic.run import execute
 
-    tell(execute(run_file, out=options.out))
+    with plain_warnings():
+        result = execute(run_file, out=options.out)
+    tell(result)
     return 0
 
 

@@ -8,9 +8,8 @@ from mimetic.evaluate import EvaluationResult, evaluate
 from mimetic.logs import HierarchicalLogger
 from mimetic.plugins import registry
 from mimetic.run.result import RunInfo
-from mimetic.run.surroundings import global_streams
 
-LOGGED = ("return_mean", "return_std", "return_min", "return_max", "env_return_mean", "len_mean", "is_success_mean")
+LOGGED = ("return_mean", "return_std", "return_min", "return_max", "env_return_mean", "len_mean", "is_success")
 """The statistics that are logged, as ``evaluation/return_mean`` and so on; ``evaluation.json`` has all."""
 
 
@@ -44,13 +43,22 @@ class Evaluations:
         self._newest_step = -1
 
     def after_epoch(self, epoch: int, step: int) -> None:
-        """Evaluate after ``epoch`` epochs and ``step`` optimiser steps, when it is time; nothing is filmed or saved."""
+        """Evaluate after ``epoch`` epochs and ``step`` optimiser steps, when it is time; nothing is filmed or saved.
+
+        Raises:
+            KeyboardInterrupt: Ctrl-C ended it.
+        """
         settings = self._run.config.evaluation
-        if settings is not None and settings.every_n_epochs is not None and epoch % settings.every_n_epochs == 0:
-            self._evaluate(_in_passing(settings), epoch, step, final=False)
+        if settings is None or settings.every_n_epochs is None or epoch % settings.every_n_epochs:
+            return
+        if self._evaluate(_in_passing(settings), epoch, step, final=False).interrupted:
+            raise KeyboardInterrupt
 
     def at_the_end(self, epoch: int, step: int) -> EvaluationResult | None:
-        """Evaluate the final policy, film and save what the run file asks for; None when it asks for no evaluation."""
+        """Evaluate the final policy, film and save what the run file asks for; None when it asks for no evaluation.
+
+        After Ctrl-C the result holds the episodes that were complete, and says that it was interrupted.
+        """
         settings = self._run.config.evaluation
         if settings is None:
             return None
@@ -61,8 +69,9 @@ class Evaluations:
     def _evaluate(self, settings: EvaluationConfig, epoch: int, step: int, *, final: bool) -> EvaluationResult:
         assert self._run.config.env is not None, "check_evaluation() saw to it"
         out = self._run.dir if final else None
-        with global_streams(self._run.seed, "evaluation"):
-            result = evaluate(self._policy, self._run.config.env, settings, seed=self._run.seed, out=out)
+        result = evaluate(self._policy, self._run.config.env, settings, seed=self._run.seed, out=out, progress=final)
+        if result.interrupted:
+            return result
         if step != self._newest_step:
             self._tell(result, epoch, step)
         self._newest, self._newest_step = result, step

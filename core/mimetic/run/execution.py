@@ -1,13 +1,11 @@
 """One run, from run file to result, in the order in which things happen."""
 
 import os
-import sys
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 import torch
-from tqdm import tqdm
 
 from mimetic.algorithms import Report, Trainer
 from mimetic.config import RunConfig, RunFile, dump_run_config, load_run_file, run_config
@@ -16,10 +14,11 @@ from mimetic.logs import HierarchicalLogger, open_loggers
 from mimetic.losses import build_terms
 from mimetic.plugins import registry
 from mimetic.policies import build_policy
+from mimetic.rollout import undisturbed
 from mimetic.run.evaluations import Evaluations, check_evaluation
 from mimetic.run.inputs import Inputs, gather
 from mimetic.run.result import RunInfo, RunResult
-from mimetic.run.surroundings import find_device, global_streams, torch_threads
+from mimetic.run.surroundings import find_device, torch_threads
 from mimetic.rundir import Manifest, RunDir, describe_machine, git_state, installed_versions, plugin_records
 from mimetic.seeding import derive_seed
 from mimetic.storage import save_policy
@@ -43,7 +42,7 @@ def execute(
     run_file = _as_run_file(config)
     run_dir = RunDir.create(out, run_file.config.name)
     try:
-        with torch_threads(run_file.config.threads), global_streams(run_file.config.seed, "global"):
+        with torch_threads(run_file.config.threads), undisturbed(None, run_file.config.seed):
             return _execute(run_file.config, run_file.base_dir, run_dir)
     finally:
         run_dir.discard_if_empty()
@@ -93,7 +92,7 @@ def _learn(trainer: Trainer, run: RunInfo, run_dir: RunDir, logger: Hierarchical
     evaluations = Evaluations(run, trainer.policy, logger)
     n_steps = n_epochs = 0
     try:
-        for report in _shown(trainer.train()):
+        for report in trainer.train():
             n_steps, n_epochs = report.step + 1, report.epoch
             if report.values:
                 _log(report, logger)
@@ -108,12 +107,9 @@ def _learn(trainer: Trainer, run: RunInfo, run_dir: RunDir, logger: Hierarchical
     evaluation = evaluations.at_the_end(n_epochs, n_steps)
     if evaluation is not None:
         run_dir.write_json("evaluation.json", evaluation.as_dict())
+        if evaluation.interrupted:
+            raise KeyboardInterrupt
     return RunResult(run_dir.path, trainer.policy, policy_path, evaluation, n_steps, n_epochs)
-
-
-def _shown(reports: Iterator[Report]) -> Iterator[Report]:
-    """Pass the reports on under a progress bar, which shows on a terminal alone."""
-    return iter(tqdm(reports, unit="batch", file=sys.stderr, disable=None, leave=False, dynamic_ncols=True))
 
 
 def _log(report: Report, logger: HierarchicalLogger) -> None:

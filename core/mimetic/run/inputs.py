@@ -52,26 +52,29 @@ def gather(config: RunConfig, base_dir: Path) -> Inputs:
 
 
 def agreed_spaces(of_env: Spaces | None, env_id: str, sources: Sequence[tuple[str, Demonstrations]]) -> Spaces:
-    """Return the spaces that the environment and every source that states some agree on."""
+    """Return the spaces that the environment and every source that states some agree on.
+
+    What bounds an observation differs between releases of one environment, and nothing is trained by it.
+    """
     stated: list[tuple[str, gym.Space[Any] | None, gym.Space[Any] | None]] = []
     if of_env is not None:
         stated.append((f"environment {env_id!r}", of_env.observation, of_env.action))
     for index, (name, each) in enumerate(sources):
         stated.append((f"demonstrations.{index} ({name})", each.observation_space, each.action_space))
     return Spaces(
-        _agreed("observation", [(who, space) for who, space, _ in stated if space is not None]),
-        _agreed("action", [(who, space) for who, _, space in stated if space is not None]),
+        _agreed("observation", [(who, space) for who, space, _ in stated if space is not None], bounds=False),
+        _agreed("action", [(who, space) for who, _, space in stated if space is not None], bounds=True),
     )
 
 
-def _agreed(role: str, stated: Sequence[tuple[str, gym.Space[Any]]]) -> gym.Space[Any]:
+def _agreed(role: str, stated: Sequence[tuple[str, gym.Space[Any]]], *, bounds: bool) -> gym.Space[Any]:
     if not stated:
         raise ConfigError(
             Fault(f"is missing, and no source of demonstrations states its {role} space: name the environment", "env")
         )
     first, space = stated[0]
     for who, other in stated[1:]:
-        difference = space_difference(space, other)
+        difference = space_difference(space, other, bounds=bounds)
         if difference is not None:
             raise SpaceError(f"{first} and {who} have different {role} spaces: {difference}")
     return space

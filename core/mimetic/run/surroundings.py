@@ -1,14 +1,11 @@
-"""What does a run change around itself, and how is it put back? Threads, and the random streams of other libraries."""
+"""On which device, and by how many threads, does a run compute?"""
 
-import random
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-import numpy as np
 import torch
 
 from mimetic.errors import ConfigError
-from mimetic.seeding import derive_seed
 
 
 @contextmanager
@@ -20,26 +17,6 @@ def torch_threads(n_threads: int) -> Iterator[None]:
         yield
     finally:
         torch.set_num_threads(before)
-
-
-@contextmanager
-def global_streams(seed: int, name: str) -> Iterator[None]:
-    """Start the global generators of Python, numpy and torch from a stream, and put them back afterwards.
-
-    Nothing of ours draws from them. Components of others may, and dropout does: so their draws depend on the seed
-    too, and what is drawn inside never moves what is drawn outside.
-    """
-    python, numbers = random.getstate(), np.random.get_state()
-    with torch.random.fork_rng():
-        derived = derive_seed(seed, name)
-        random.seed(derived)
-        np.random.seed(derived)
-        torch.manual_seed(derived)
-        try:
-            yield
-        finally:
-            random.setstate(python)
-            np.random.set_state(numbers)
 
 
 def find_device(name: str) -> torch.device:

@@ -86,23 +86,25 @@ def test_a_log_that_is_there_is_never_written_over(name: str, tmp_path: Path) ->
 def test_stdout_needs_no_folder(capsys: pytest.CaptureFixture[str]) -> None:
     build("stdout", None).write(Record(1, 2, {"loss": 0.5}))
 
-    assert capsys.readouterr().out == "step 1, epoch 2\n  loss  0.5\n"
+    assert capsys.readouterr().out == "step 1, epoch 2\n  loss 0.5\n"
 
 
 # --- text ---------------------------------------------------------------------------------------------------------
 
 
-def test_text_stands_in_columns(tmp_path: Path) -> None:
+def test_text_stands_in_as_many_columns_as_a_line_takes(tmp_path: Path) -> None:
     logger = build("log", tmp_path)
     logger.write(Record(500, 1, {"bc/loss": 0.123456789, "bc/batch": 500, "bc/entropy": None}))
+    logger.write(Record(501, 1, {"k" * 60: 1, "j": 2}))
     logger.close()
 
-    assert (tmp_path / "log.txt").read_text() == (
-        "step 500, epoch 1\n"
-        "  bc/loss     0.123457\n"
-        "  bc/batch    500\n"
-        "  bc/entropy  -\n"
-    )  # fmt: skip
+    assert (tmp_path / "log.txt").read_text().splitlines() == [
+        "step 500, epoch 1",
+        "  bc/loss 0.123457   bc/batch 500       bc/entropy -",
+        "step 501, epoch 1",
+        "  " + "k" * 60 + " 1",
+        "  j 2",
+    ]
 
 
 def test_no_line_of_text_is_broken_by_a_value(tmp_path: Path) -> None:
@@ -110,7 +112,7 @@ def test_no_line_of_text_is_broken_by_a_value(tmp_path: Path) -> None:
     logger.write(Record(1, None, {"text": "a\nb"}))
     logger.close()
 
-    assert (tmp_path / "log.txt").read_text() == "step 1\n  text  a b\n"
+    assert (tmp_path / "log.txt").read_text() == "step 1\n  text a b\n"
 
 
 # --- csv ----------------------------------------------------------------------------------------------------------
