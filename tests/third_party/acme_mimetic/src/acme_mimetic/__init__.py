@@ -1,0 +1,1 @@
+"""Components of Acme for mimetic."""
