@@ -59,7 +59,7 @@ class ComponentEntry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AlgorithmEntry(ComponentEntry):
-    """A way of learning. The factory takes an :class:`AlgorithmContext`, gives a :class:`mimetic.algorithms.Trainer`."""
+    """A way of learning. The factory takes an :class:`AlgorithmContext`, gives a :class:`mimetic.Trainer`."""
 
     kind: ClassVar[Kind] = "algorithm"
 
@@ -174,7 +174,7 @@ class DataSourceContext:
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class WrapperContext:
-    """What is wrapped: a ``gymnasium.Env``, an SB3 ``VecEnv`` or a :class:`mimetic.policies.Actor`, by the entry's level."""
+    """What is wrapped: a ``gymnasium.Env``, an SB3 ``VecEnv`` or a :class:`mimetic.Actor`, by the entry's level."""
 
     wrapped: Any
     env_index: int  # 0 for levels "venv" and "policy"

@@ -1,5 +1,6 @@
 """Who may import whom, and how light an import is: the rules of docs/decisions/, held by reading and by trying."""
 
+import importlib
 import importlib.metadata
 import json
 import os
@@ -49,6 +50,12 @@ ENTRY_POINTS = sorted(
 
 def where(path: Path, line: int) -> str:
     return f"{path.relative_to(CORE.parents[1])}:{line}"
+
+
+def package_of(init: Path) -> str:
+    """Return the name of the package that an ``__init__.py`` makes."""
+    root = CORE.parent if CORE in init.parents else PLUGINS
+    return ".".join(init.parent.relative_to(root).parts)
 
 
 # --- who may import whom ----------------------------------------------------------------------------------------
@@ -123,9 +130,16 @@ def test_plugins_import_core_and_never_one_another(package: str) -> None:
 
 @pytest.mark.parametrize("path", LAZY, ids=lambda path: str(path.parent.name))
 def test_lazy_exports_are_the_same_for_people_and_for_type_checkers(path: Path) -> None:
-    package = ".".join(path.parent.relative_to(CORE.parent if CORE in [path.parent, *path.parents] else PLUGINS).parts)
+    assert names_for_type_checkers(path, package_of(path)) == lazy_table(path)
 
-    assert names_for_type_checkers(path, package) == lazy_table(path)
+
+@pytest.mark.parametrize("path", LAZY, ids=lambda path: str(path.parent.name))
+def test_every_lazy_export_can_be_imported(path: Path) -> None:
+    """Nothing else would notice a name that its module does not have."""
+    package = importlib.import_module(package_of(path))
+
+    assert [name for name in package.__all__ if not hasattr(package, name)] == []
+    assert not hasattr(package, "no_such_name")
 
 
 # --- how light an import is -------------------------------------------------------------------------------------

@@ -156,8 +156,16 @@ def test_a_component_for_people(told: Any) -> None:
     assert re.search(r"^plugin +entries \(entries 0\)$", text, re.MULTILINE)
     assert re.search(r"^suffixes +\.npz$", text, re.MULTILINE)
     assert re.search(r"^requires +pluggy>=1$", text, re.MULTILINE)
+    assert re.search(r"^optimizer +settings +as follows$", text, re.MULTILINE)
+    assert "missing" not in text
     assert re.search(r"^path +path +required$", text, re.MULTILINE)
     assert re.search(r"^optimizer\.lr +float > 0 +default 0\.001\n    How far\.$", text, re.MULTILINE)
+
+
+def test_what_a_component_lacks_is_shown(told: Any) -> None:
+    with using(manager_with(entry(requires=("pluggy", "not-there>=2")))):
+        assert told("show", "mine", "--json")["missing"] == ["not-there>=2, which is not installed"]
+        assert re.search(r"^missing +not-there>=2, which is not installed$", told("show", "mine"), re.MULTILINE)
 
 
 def test_a_command_has_no_keys_to_show(told: Any) -> None:

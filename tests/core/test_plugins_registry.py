@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
 
 from broken_distributions import AT_DISCOVERY, AT_USE, Broken, good_plugin
+from mimetic.config import ComponentConfig
 from mimetic.errors import (
     ComponentConflictError,
     ComponentFailedError,
@@ -36,7 +36,7 @@ from mimetic.plugins.requirements import faults_of
 from mimetic.testing import discovered, fake_distribution, manager_with
 
 
-class Config(BaseModel, frozen=True, extra="forbid"):
+class Config(ComponentConfig):
     """Settings of the components below."""
 
     size: int = 1
@@ -310,7 +310,6 @@ def test_a_plugin_that_asks_for_components_while_it_is_discovered_is_told(
     folder = fake_distribution(tmp_path, plugin="from mimetic.plugins import registry\nregistry()")
     monkeypatch.syspath_prepend(folder)
     monkeypatch.setattr(process, "_current", None)
-    monkeypatch.setattr(process.sys, "stderr", process.sys.stdout)
 
     [record] = [record for record in registry().plugins if record.name == "acme"]
 

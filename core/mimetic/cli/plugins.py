@@ -14,6 +14,7 @@ from mimetic.hookspecs import KINDS, CommandEntry
 from mimetic.plugins import Component, PluginRecord, Registry, registry
 
 WIDTH = 100  # of running text
+FACTS = ("level", "trainable", "suffixes", "requires", "missing", "config", "factory")
 
 Document = Mapping[str, Any]
 
@@ -81,9 +82,7 @@ def list_text(known: Registry) -> Iterator[str]:
         if record.reason:
             yield from _wrapped(record.reason, "    ")
         yield from (f"    {line}" for line in _aligned([_component_row(c) for c in record.components]))
-    for complaint in known.complaints():
-        if not complaint.startswith("plugin "):
-            yield complaint
+    yield from known.warnings()
 
 
 def _component_row(component: Component) -> tuple[str, str, str]:
@@ -123,6 +122,8 @@ def _unknown(known: Registry, name: str, names: Sequence[str]) -> str:
 
 def component_document(known: Registry, component: Component) -> Document:
     """Return one component as plain data: who ships it, what it needs, and each of its keys."""
+    from mimetic.plugins.requirements import missing_requirements  # packaging is not light
+
     entry = component.entry
     record = next(r for r in known.plugins if component in r.components)
     return {
@@ -132,6 +133,7 @@ def component_document(known: Registry, component: Component) -> Document:
         "distribution": record.distribution,
         "version": record.version,
         "entry_point": record.entry_point,
+        "missing": [fault for faults in missing_requirements(component).values() for fault in faults],
         **({} if isinstance(entry, CommandEntry) else _settings(known, component)),
     }
 
@@ -150,8 +152,7 @@ def component_text(document: Document) -> Iterator[str]:
     yield ""
     facts = {
         "plugin": f"{document['plugin']} ({document['distribution']} {document['version']})",
-        **{key: _told(document[key]) for key in ("level", "suffixes", "trainable", "requires") if document.get(key)},
-        **{key: document[key] for key in ("config", "factory") if key in document},
+        **{key: _fact(document[key]) for key in FACTS if document.get(key) not in (None, (), [])},
     }
     yield from _aligned(list(facts.items()))
     if document.get("doc"):
@@ -165,17 +166,25 @@ def component_text(document: Document) -> Iterator[str]:
 def _keys_text(keys: Sequence[Document]) -> Iterator[str]:
     if not keys:
         yield "It has no keys."
-    rows = [(k["name"], k["type"], "required" if k["required"] else f"default {_told(k['default'])}") for k in keys]
+    rows = [(key["name"], key["type"], _default_text(key)) for key in keys]
     for row, key in zip(_aligned(rows), keys, strict=True):
         yield row
         yield from _wrapped(key["doc"], "    ")
 
 
+def _default_text(key: Document) -> str:
+    if key["required"]:
+        return "required"
+    return "as follows" if key["type"] == "settings" else f"default {_told(key['default'])}"
+
+
 def _told(value: object) -> str:
     """Return a value as a run file would write it, near enough to copy."""
-    if isinstance(value, tuple):
-        return ", ".join(map(str, value))
     return value if isinstance(value, str) and value else json.dumps(value)
+
+
+def _fact(value: object) -> str:
+    return ", ".join(value) if isinstance(value, tuple | list) else _told(value)
 
 
 def _wrapped(text: str, indent: str) -> list[str]:

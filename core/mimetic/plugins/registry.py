@@ -61,12 +61,12 @@ class Registry:
 
     def complaints(self) -> list[str]:
         """Return a sentence for everything that is wrong; what the user switched off is not."""
-        failed = [record for record in self.unloaded() if record.state != PluginState.DISABLED]
-        return [
-            *(f"plugin {record} is {record.state}: {record.reason}" for record in failed),
-            *(_conflict(offers) for offers in self.conflicts()),
-            *self.notes,
-        ]
+        failed = (record for record in self.unloaded() if record.state != PluginState.DISABLED)
+        return [*(f"plugin {record} is {record.state}: {record.reason}" for record in failed), *self.warnings()]
+
+    def warnings(self) -> list[str]:
+        """Return a sentence for each conflict between active plugins, and for each switch that fits no plugin."""
+        return [*(_conflict(offers) for offers in self.conflicts()), *self.notes]
 
     def find(self, kind: Kind, name: str) -> Component:
         """Return the component of this kind and name.

@@ -17,8 +17,8 @@ def report(registry: Registry, environ: Mapping[str, str]) -> str:
         lines.append(f"mimetic: {_counted(len(failed))} did not load; the others work ({STRICT}=1 shows tracebacks):")
     for record in failed:
         lines += [f"  {record} is {record.state}: {record.reason}", f"    {_remedy(record, environ)}"]
-    wrong = registry.complaints()[len(failed) :]
-    return "".join(f"{line}\n" for line in [*lines, *(f"mimetic: {sentence}" for sentence in wrong), *_off(registry)])
+    lines += [f"mimetic: {sentence}" for sentence in [*registry.warnings(), *_switched_off(registry)]]
+    return "".join(f"{line}\n" for line in lines)
 
 
 def _counted(n: int) -> str:
@@ -33,6 +33,6 @@ def _remedy(record: PluginRecord, environ: Mapping[str, str]) -> str:
     return f"{remove}; or switch it off: {WITHOUT}={','.join([*already, record.name])}"
 
 
-def _off(registry: Registry) -> list[str]:
+def _switched_off(registry: Registry) -> list[str]:
     names = [record.name for record in registry.plugins if record.state == PluginState.DISABLED]
-    return [f"mimetic: {_counted(len(names))} switched off by the environment: {', '.join(names)}"] if names else []
+    return [f"{_counted(len(names))} switched off by the environment: {', '.join(names)}"] if names else []

@@ -12,13 +12,18 @@ from mimetic.plugins.records import Component
 
 def check_requirements(component: Component) -> None:
     """Raise :class:`MissingDependencyError`, with the command that mends it, unless all that it needs is there."""
-    faults = {text: list(faults_of(_parsed(text, component))) for text in component.entry.requires}
-    absent = [text for text, found in faults.items() if found]
-    if absent:
-        wanted = [component.entry.install] if component.entry.install else absent
-        command = "pip install " + " ".join(map(shlex.quote, wanted))
-        needed = "; ".join(fault for found in faults.values() for fault in found)
+    missing = missing_requirements(component)
+    if missing:
+        wanted = [component.entry.install] if component.entry.install else list(missing)
+        needed = "; ".join(fault for faults in missing.values() for fault in faults)
+        command = f"pip install {' '.join(map(shlex.quote, wanted))}"
         raise MissingDependencyError(f"{component} needs {needed}. Install it: {command}")
+
+
+def missing_requirements(component: Component) -> dict[str, list[str]]:
+    """Return what of a component's requirements is not fulfilled, and what is wrong with each."""
+    faults = {text: list(faults_of(_parsed(text, component))) for text in component.entry.requires}
+    return {text: found for text, found in faults.items() if found}
 
 
 def faults_of(requirement: Requirement, *, extra: str = "") -> Iterator[str]:
