@@ -7,6 +7,14 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from mimetic.algorithms import (
+        DemonstrationAlgorithm as DemonstrationAlgorithm,
+        Report as Report,
+        Trainer as Trainer,
+    )
+    from mimetic.config import (
+        ComponentConfig as ComponentConfig,
+    )
     from mimetic.errors import (
         ComponentConflictError as ComponentConflictError,
         ComponentFailedError as ComponentFailedError,
@@ -40,8 +48,21 @@ if TYPE_CHECKING:
         WrapperEntry as WrapperEntry,
         hookimpl as hookimpl,
     )
-    from mimetic.config import (
-        ComponentConfig as ComponentConfig,
+    from mimetic.logs import (
+        HierarchicalLogger as HierarchicalLogger,
+        Record as Record,
+    )
+    from mimetic.losses import (
+        LossInputs as LossInputs,
+    )
+    from mimetic.policies import (
+        Actor as Actor,
+    )
+    from mimetic.storage import (
+        load_demonstrations as load_demonstrations,
+        load_policy as load_policy,
+        save_demonstrations as save_demonstrations,
+        save_policy as save_policy,
     )
     from mimetic.types import (
         Demonstrations as Demonstrations,
@@ -51,27 +72,6 @@ if TYPE_CHECKING:
         Transitions as Transitions,
         TransitionsMinimal as TransitionsMinimal,
         TransitionsWithRew as TransitionsWithRew,
-    )
-    from mimetic.policies import (
-        Actor as Actor,
-    )
-    from mimetic.losses import (
-        LossInputs as LossInputs,
-    )
-    from mimetic.storage import (
-        load_demonstrations as load_demonstrations,
-        load_policy as load_policy,
-        save_demonstrations as save_demonstrations,
-        save_policy as save_policy,
-    )
-    from mimetic.logs import (
-        HierarchicalLogger as HierarchicalLogger,
-        Record as Record,
-    )
-    from mimetic.algorithms import (
-        DemonstrationAlgorithm as DemonstrationAlgorithm,
-        Report as Report,
-        Trainer as Trainer,
     )
 
 _MODULE_OF = {
