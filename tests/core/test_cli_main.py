@@ -248,6 +248,28 @@ def test_every_command_works_beside_a_broken_plugin_and_says_how_to_be_rid_of_it
     assert plugins["bc"]["state"] == "active"
 
 
+def test_training_works_beside_a_broken_plugin(tmp_path: Path) -> None:
+    AT_DISCOVERY["SystemExit"].install(tmp_path)
+    (tmp_path / "run.yaml").write_text("demonstrations: demo\nalgorithm: {name: bc, n_batches: 2}\nloggers: [csv]\n")
+
+    done = mimetic("train", str(tmp_path / "run.yaml"), "--out", str(tmp_path / "out"), path=tmp_path)
+
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "out" / "policy.safetensors").is_file()
+    assert "'acme' (acme-mimetic 1.0, entry point acme_mimetic.plugin) is broken: SystemExit: 3" in done.stderr
+
+
+def test_what_a_broken_plugin_would_offer_points_to_why_it_did_not_load(tmp_path: Path) -> None:
+    AT_DISCOVERY["import error"].install(tmp_path)
+    (tmp_path / "run.yaml").write_text("demonstrations: demo\nalgorithm: {name: acme.bc}\n")
+
+    done = mimetic("config", "check", str(tmp_path / "run.yaml"), path=tmp_path)
+
+    assert done.returncode == 2
+    assert "no algorithm is called 'acme.bc'. Known: bc. Plugin 'acme' (acme-mimetic 1.0" in done.stderr
+    assert "is broken: ModuleNotFoundError: No module named 'not_there'" in done.stderr.splitlines()[-1]
+
+
 def test_twenty_odd_broken_distributions_at_once_leave_the_rest_working(tmp_path: Path) -> None:
     """All of them installed beside one another, as on a machine where everything went wrong."""
     for number, broken in enumerate(AT_DISCOVERY.values()):
