@@ -307,10 +307,10 @@ def test_a_plugin_that_asks_for_components_while_it_is_discovered_is_told(
     """Else discovery would call itself without end."""
     from mimetic.plugins import process
 
-    folder = fake_distribution(tmp_path, plugin="from mimetic.plugins import registry\nregistry()")
+    folder = fake_distribution(tmp_path, "asking", plugin="from mimetic.plugins import registry\nregistry()")
     monkeypatch.syspath_prepend(folder)
     monkeypatch.setattr(process, "_current", None)
 
-    [record] = [record for record in registry().plugins if record.name == "acme"]
+    [record] = [record for record in registry().plugins if record.name == "asking"]
 
     assert "must not ask for components" in record.reason
