@@ -36,6 +36,8 @@ class ProcessVecEnv(SubprocVecEnv):
         """
         if getattr(multiprocessing.current_process(), "_inheriting", False):  # this script is being imported by one
             raise EnvError(_UNGUARDED)
+        if "forkserver" in multiprocessing.get_all_start_methods():
+            multiprocessing.set_forkserver_preload(["__main__", __package__])  # imported once, not in every process
         try:
             super().__init__([partial(_in_its_process, fn, index) for index, fn in enumerate(env_fns)])
             _raise_first(self.env_method("fault"))

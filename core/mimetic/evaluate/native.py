@@ -65,6 +65,7 @@ class NativeLanes:
         self._lengths = np.zeros(venv.num_envs, np.int64)
         self._stuck = np.zeros(venv.num_envs, bool)
         self._resets = np.zeros(venv.num_envs, bool)  # the next step is a reset there
+        self._totals = np.zeros(venv.num_envs, np.float64)
         self.n_envs = venv.num_envs
         self.observation_space = venv.single_observation_space
         self.action_space = venv.single_action_space
@@ -80,6 +81,8 @@ class NativeLanes:
         idle = self._resets
         dones = (terminated | truncated) & ~idle
         self._lengths += ~idle
+        rews = np.where(idle, 0.0, rews)
+        self._totals += rews
         over = (dones | (self._lengths >= self._plan.max_steps)) & ~self._stuck & ~idle
         endings = [self._end(i, bool(terminated[i]), bool(dones[i]), info) for i in np.flatnonzero(over).tolist()]
         begun = dones
@@ -87,7 +90,7 @@ class NativeLanes:
             begun, self._resets = idle, dones
         elif self._mode == AutoresetMode.DISABLED and dones.any():
             obs, _ = self._venv.reset(options={"reset_mask": dones})
-        return Moment(obs, np.where(idle, 0.0, rews), begun, endings, idle)
+        return Moment(obs, rews, begun, endings, idle)
 
     def finish(self, counted: Sequence[EpisodeRecord]) -> list[EpisodeRecord]:
         """Return the records as they are: nothing observes native environments."""
@@ -98,9 +101,9 @@ class NativeLanes:
         self._venv.close()
 
     def _end(self, i: int, terminated: bool, done: bool, info: Mapping[str, Any]) -> Ending:
-        index = int(self._next[i])
+        index, own = int(self._next[i]), float(self._totals[i])
         self._next[i] += self.n_envs
-        self._lengths[i] = 0
+        self._lengths[i], self._totals[i] = 0, 0.0
         self._stuck[i] = not done
         return Ending(
             env_index=i,
@@ -109,6 +112,8 @@ class NativeLanes:
             truncated=not terminated,
             next_index=int(self._next[i]) if done else None,
             cut=not done,
+            env_return=own,  # there is nothing around these environments
+            monitor_return=own,
             is_success=_success(info.get("final_info", info), i),
         )
 
