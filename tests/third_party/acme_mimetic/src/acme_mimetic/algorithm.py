@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import torch
+
 from acme_mimetic.config import FullBatchConfig
 from mimetic import AlgorithmContext, LossInputs, Report
 from mimetic.algorithms import make_batches
@@ -31,7 +32,7 @@ class FullBatchTrainer:
             inputs = LossInputs(self.policy, self._batch.obs, self._batch.acts)
             objective = evaluate_objective(self._losses, inputs, progress=self._step / self._config.n_steps)
             self._optimizer.zero_grad()
-            objective.total.backward()
+            torch.autograd.backward(objective.total)
             self._optimizer.step()
             values = {"acme/loss": objective.total.item()}
             self._step += 1

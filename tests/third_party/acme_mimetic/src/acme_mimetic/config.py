@@ -1,7 +1,8 @@
 """What can be set on Acme's components."""
 
-from mimetic.config import ComponentConfig, ConfigPath
 from pydantic import PositiveFloat, PositiveInt
+
+from mimetic.config import ComponentConfig, ConfigPath
 
 
 class FullBatchConfig(ComponentConfig):

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import torch
+
 from acme_mimetic.config import FocalConfig
 from mimetic import LossContext, LossInputs
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import numpy as np
+
 from acme_mimetic.config import CentredConfig
 from mimetic import RewardContext
 
@@ -11,6 +12,7 @@ def build(config: CentredConfig, context: RewardContext) -> Callable[..., np.nda
     """Give ``1 - |obs[0]| / width``."""
 
     def centred(obs: np.ndarray, acts: np.ndarray, next_obs: np.ndarray, dones: np.ndarray) -> np.ndarray:
-        return 1.0 - np.abs(obs[:, 0]) / config.width
+        reward: np.ndarray = 1.0 - np.abs(obs[:, 0]) / config.width
+        return reward
 
     return centred

@@ -1,6 +1,7 @@
 """Demonstrations from a CSV file with the columns ``episode, obs..., act``."""
 
 import numpy as np
+
 from acme_mimetic.config import CsvConfig
 from mimetic import DataSourceContext, TransitionsMinimal
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 import gymnasium as gym
+
 from acme_mimetic.config import ScaleConfig
 from mimetic import WrapperContext
 
