@@ -2,7 +2,7 @@
 
 import copy
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -112,7 +112,7 @@ class BCTrainer:
         """The policy that is trained."""
         return self._policy
 
-    def train(self) -> Iterator[Report]:
+    def train(self) -> Generator[Report, None, None]:
         """Train to the end; report at log points, ends of passes and the last batch."""
         if self._is_done():
             return
