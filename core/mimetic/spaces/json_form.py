@@ -59,9 +59,13 @@ def _read_box(data: Mapping[str, Any]) -> spaces.Box:
     low, high = (_read_numbers(data[side], dtype, shape) for side in ("low", "high"))
     space = spaces.Box(low, high, shape, dtype=dtype)
     space.low, space.high = low, high  # gymnasium moves the largest integers by one
-    if "bounded" in data:
-        below, above = (_read_numbers(side, np.dtype(bool), shape) for side in data["bounded"])
-        space.bounded_below, space.bounded_above = below, above
+    bounded = data.get("bounded")
+    below, above = (
+        (np.asarray(low > -np.inf), np.asarray(high < np.inf))
+        if bounded is None
+        else (_read_numbers(side, np.dtype(bool), shape) for side in bounded)
+    )
+    space.bounded_below, space.bounded_above = below, above
     return space
 
 
