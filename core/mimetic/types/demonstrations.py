@@ -118,9 +118,10 @@ def concatenate_demonstrations(demonstrations: Sequence[Demonstrations]) -> Demo
         return Demonstrations(
             _concatenate_pairs([d.pairs() for d in demonstrations]), **spaces, description=description
         )
+    joined = TrajectoryDataset.concatenate(datasets)
     if len({dataset.rews is None for dataset in datasets}) > 1:
         warnings.warn(f"{description}: not all have rewards, so none are kept", stacklevel=2)
-    return Demonstrations(TrajectoryDataset.concatenate(datasets), **spaces, description=description)
+    return Demonstrations(joined, **spaces, description=description)
 
 
 def _common_space(demonstrations: Sequence[Demonstrations], role: str) -> Any:

@@ -190,9 +190,7 @@ def _report_bounds(findings: Findings, acts: np.ndarray, space: spaces.Box) -> N
     count, _ = count_rows(acts, lambda piece: (piece < space.low) | (piece > space.high))
     if count:
         share = 100 * count / len(acts)
-        findings.note(
-            f"{count} of {len(acts)} transitions ({share:.1f}%) outside action space {space}; kept as is"
-        )
+        findings.note(f"{count} of {len(acts)} transitions ({share:.1f}%) outside action space {space}; kept as is")
 
 
 def _space_leaves(space: Space, name: str) -> dict[str, Space]:

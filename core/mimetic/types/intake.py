@@ -15,7 +15,7 @@ import numpy as np
 from mimetic.errors import DataError
 from mimetic.types.dataset import TrajectoryDataset
 from mimetic.types.demonstrations import Batches, Demonstrations, as_demonstrations
-from mimetic.types.fit import Findings, Where, fit_actions, fit_observations
+from mimetic.types.fit import Findings, Where, count_rows, fit_actions, fit_observations, non_finite, plural
 from mimetic.types.observations import as_array, as_observations, n_rows
 from mimetic.types.transitions import Transitions, TransitionsMinimal
 
@@ -60,7 +60,19 @@ def inspect_demonstrations(
     demonstrations = as_demonstrations(demonstrations)
     observation_space = demonstrations.observation_space if observation_space is None else observation_space
     action_space = demonstrations.action_space if action_space is None else action_space
-    return _examine(demonstrations, observation_space, action_space)[1]
+    report = _examine(demonstrations, observation_space, action_space)[1]
+    return IntakeReport((*report.faults, *_reward_faults(demonstrations)), report.notes)
+
+
+def _reward_faults(demonstrations: Demonstrations) -> list[str]:
+    """Say where rewards are no numbers: cloning does without them, statistics do not."""
+    data = demonstrations.data
+    if not isinstance(data, TrajectoryDataset) or data.rews is None:
+        return []
+    count, first = count_rows(data.rews, non_finite)
+    where = _places(data.episode_ends)(first)
+    found = f"{demonstrations.description}: {plural(count, 'non-finite reward')}, first at {where}"
+    return [found] if count else []
 
 
 def _examine(

@@ -74,7 +74,7 @@ def obs_from_leaves(leaves: Mapping[str, Leaf], prefix: str = "obs") -> Any:
             raise DataError(f"{name!r} is the name of an array and of a mapping; expected one of them")
         branch[last] = leaf
     if not tree:
-        raise DataError(f"no column is called {prefix!r} or {prefix!r}.<key>; there are: {', '.join(sorted(leaves))}")
+        raise DataError(f"no column is called {prefix!r} or '{prefix}.<key>'; there are: {', '.join(sorted(leaves))}")
     return tree
 
 
