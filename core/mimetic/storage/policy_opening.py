@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     import gymnasium as gym
     import torch
 
+SUFFIX = ".safetensors"
+"""How the platform's own files end."""
+
 
 def open_policy(
     source: str | os.PathLike[str],
@@ -44,7 +47,7 @@ def open_policy(
         SpaceError: the policy was made for other spaces.
     """
     text = os.fspath(source)
-    if os.path.isdir(text) or file_kind(text) is not None:
+    if os.path.isdir(text) or text.endswith(SUFFIX) or file_kind(text) is not None:
         policy = load_policy(text, device)
         _require_spaces(text, policy, observation_space, action_space)
         return policy
