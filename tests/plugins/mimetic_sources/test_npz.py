@@ -21,10 +21,11 @@ REFERENCE = {"obs": OBS, "acts": ACTS, "indices": np.array([1]), "terminal": np.
 
 
 def opened(
-    path: Path, columns: dict[str, Any] | None = None, *, compressed: bool = False, **options: Any
+    path: Path, content: dict[str, Any] | None = None, *, compressed: bool = False, **options: Any
 ) -> Demonstrations:
-    if columns is not None:
-        (np.savez_compressed if compressed else np.savez)(path, **columns)
+    """Write an archive, when there is content for one, and build the source of it."""
+    if content is not None:
+        (np.savez_compressed if compressed else np.savez)(path, **content)
     config = registry().make_config("data-source", "npz", {"path": str(path), **options})
     context = DataSourceContext(observation_space=None, action_space=None, base_dir=Path.cwd())
     demonstrations: Demonstrations = registry().build("data-source", "npz", config, context)
@@ -274,10 +275,9 @@ def test_a_missing_file_is_refused(path: Path) -> None:
 
 @pytest.mark.parametrize("compressed", [False, True])
 @pytest.mark.parametrize("at", [0.2, 0.5])
-def test_damage_is_an_error_of_the_file_or_of_the_column(at: float, compressed: bool, path: Path) -> None:
-    np.savez_compressed(
-        path, obs=np.random.default_rng(0).normal(size=(300, 4)), acts=np.zeros(300)
-    ) if compressed else (np.savez(path, obs=np.zeros((3, 4)), acts=np.zeros(3)))
+def test_an_incomplete_archive_is_refused(at: float, compressed: bool, path: Path) -> None:
+    save = np.savez_compressed if compressed else np.savez
+    save(path, obs=np.zeros((300, 4)), acts=np.zeros(300))
     content = bytearray(path.read_bytes())
     path.write_bytes(content[: int(len(content) * at)])
 
