@@ -227,8 +227,11 @@ def test_what_a_loss_terms_place_takes_is_checked(term: dict[str, object], fault
     assert faults_of({**LEAST, "losses": [{"name": "nll", **term}]}) == [fault]
 
 
-def test_an_objective_has_a_term() -> None:
+def test_an_objective_has_a_term_with_a_weight() -> None:
     assert faults_of({**LEAST, "losses": []}) == ["losses: expected at least 1 item, seen an empty list"]
+    assert faults_of({**LEAST, "losses": [{"name": "nll", "weight": 0}]}) == [
+        "losses: every weight is zero, so there is nothing to minimise"
+    ]
 
 
 # --- environment and evaluation ---------------------------------------------------------------------------------

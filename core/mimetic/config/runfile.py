@@ -255,7 +255,7 @@ class RunConfig(ComponentConfig):
         except ValidationError as error:
             errors += [line_error(detail) for detail in error.errors(include_url=False)]
         else:
-            errors += list(_namesakes(config))
+            errors += _faults_among_terms(config)
             if not errors:
                 return config
         raise ValidationError.from_exception_data("run file", errors)
@@ -268,8 +268,8 @@ def _misfits(data: object) -> list[InitErrorDetails]:
     return [_error("needs_env", "an evaluation needs an environment: add `env: {id: ...}`", ("evaluation",), data)]
 
 
-def _namesakes(config: RunConfig) -> list[InitErrorDetails]:
-    """Find loss terms that share what logs and overrides would call them by."""
+def _faults_among_terms(config: RunConfig) -> list[InitErrorDetails]:
+    """Find loss terms that share what logs and overrides would call them by, and an objective of weight zero."""
     errors = []
     first: dict[str, int] = {}
     for index, term in enumerate(config.losses):
@@ -277,6 +277,8 @@ def _namesakes(config: RunConfig) -> list[InitErrorDetails]:
             text = f"losses[{first[term.id]}] is called {term.id!r} too: give one of them an `id`"
             errors.append(_error("namesake", text, ("losses", index), term.id))
         first.setdefault(term.id, index)
+    if not any(term.weight for term in config.losses):
+        errors.append(_error("no_weight", "every weight is zero, so there is nothing to minimise", ("losses",), None))
     return errors
 
 
