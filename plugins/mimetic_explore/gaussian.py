@@ -9,8 +9,11 @@ from mimetic.errors import ConfigError, SpaceError
 from mimetic.hookspecs import WrapperContext
 from mimetic.policies import Actor
 from mimetic.policies.actors import EpisodeStreams
+from mimetic.seeding import derive_seed
 from mimetic.types import Observations
 from mimetic_explore.config import GaussianConfig
+
+STREAM = "explore: gaussian"
 
 
 def build(config: GaussianConfig, context: WrapperContext) -> "GaussianActor":
@@ -26,7 +29,7 @@ class GaussianActor(Actor):
     """
 
     def __init__(self, actor: Actor, action_space: gym.Space[Any], *, sigma: float, seed: int = 0) -> None:
-        """Explore around ``actor``; ``seed`` is for environments in which no episode was begun by its seed.
+        """Explore around ``actor``: an episode's noise comes from its seed and ``seed``, else from ``seed`` alone.
 
         Raises:
             SpaceError: The actions are no Box of floats.
@@ -44,12 +47,13 @@ class GaussianActor(Actor):
         self.sigma = sigma
         self._actor = actor
         self._space = action_space
-        self._streams = EpisodeStreams(seed, "explore: gaussian")
+        self._seed = seed
+        self._streams = EpisodeStreams(seed, STREAM)
 
     def begin_episode(self, env_index: int, seed: int) -> None:
         """Start the environment's streams again."""
         self._actor.begin_episode(env_index, seed)
-        self._streams.begin(env_index, seed)
+        self._streams.begin(env_index, derive_seed(seed, STREAM, self._seed))
 
     def __call__(self, obs: Observations, state: Any, episode_start: np.ndarray) -> tuple[np.ndarray, Any]:
         """Return the actor's actions with noise on them."""

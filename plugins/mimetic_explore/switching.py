@@ -5,7 +5,7 @@ from typing import Any
 
 import gymnasium as gym
 import numpy as np
-from stable_baselines3.common.vec_env import VecEnv
+from stable_baselines3.common.vec_env import VecEnv, VecNormalize, unwrap_vec_wrapper
 
 from mimetic.errors import ConfigError
 from mimetic.hookspecs import WrapperContext
@@ -68,7 +68,7 @@ class SwitchingActor(Actor):
     ) -> None:
         """Explore with ``actor`` in ``n_envs`` environments.
 
-        ``seed`` is for environments in which no episode was begun by its seed, and for the shared choice.
+        What an episode explores comes from its seed and from ``seed``; where none was begun, from ``seed`` alone.
 
         Raises:
             ConfigError: A probability does not lie between 0 and 1.
@@ -79,6 +79,7 @@ class SwitchingActor(Actor):
         self.recurrent = actor.recurrent
         self.seeded = actor.seeded and not shared_switch
         self._actor = actor
+        self._seed = seed
         self._random = UniformActor(action_space, derive_seed(seed, STREAM))
         self._streams = EpisodeStreams(seed, STREAM)
         self._n_choices = 1 if shared_switch else n_envs
@@ -88,9 +89,10 @@ class SwitchingActor(Actor):
     def begin_episode(self, env_index: int, seed: int) -> None:
         """Start the environment's streams again, and choose from them."""
         self._actor.begin_episode(env_index, seed)
-        self._random.begin_episode(env_index, derive_seed(seed, STREAM))
+        own_seed = derive_seed(seed, STREAM, self._seed)
+        self._random.begin_episode(env_index, own_seed)
         if not self.shared_switch:
-            self._streams.begin(env_index, seed)
+            self._streams.begin(env_index, own_seed)
             self._explores[env_index] = self._choose(env_index)
             self._chosen[env_index] = True
 
@@ -158,6 +160,7 @@ class ExplorationWrapper(SwitchingActor):
             n_envs=venv.num_envs,
             deterministic=deterministic_policy,
             seed=policy_seed,
+            observations_normalized=unwrap_vec_wrapper(venv, VecNormalize) is not None,
         )
         super().__init__(
             actor,

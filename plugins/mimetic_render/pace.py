@@ -4,8 +4,8 @@ import time
 
 SLOWEST, FASTEST = 0.25, 960.0
 FPS_AFTER_UNTHROTTLED = 60.0
-PERIODS_TO_MAKE_UP = 3
-"""A delay of more frames than this is accepted; a shorter one is made up by the frames after it."""
+MAKE_UP_S = 0.25
+"""A shorter delay is made up by the frames after it; a longer one is accepted, nothing rushes after it."""
 
 
 class Pace:
@@ -19,7 +19,7 @@ class Pace:
     def next_frame(self) -> None:
         """Say that a frame was shown now, and that the next is due one period after this one was."""
         now = time.monotonic()
-        if self.fps <= 0 or self._due is None or now > self._due + PERIODS_TO_MAKE_UP / self.fps:
+        if self.fps <= 0 or self._due is None or now > self._due + MAKE_UP_S:
             self._due = now
         if self.fps > 0:
             self._due += 1 / self.fps

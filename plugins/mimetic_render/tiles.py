@@ -7,11 +7,15 @@ import numpy as np
 
 from mimetic.errors import EnvError
 
+GAP = 1  # pixels between two tiles
+LINE = (96, 96, 96)
+
 
 def tile(frames: Sequence[object]) -> np.ndarray:
-    """Lay frames (H_i, W_i, 3) of uint8 out in a grid, wider than high when it is not square.
+    """Lay frames (H_i, W_i, 3) of uint8 out in a grid, with a thin line between them.
 
-    Smaller frames keep their size, in the upper left corner of their tile; what no frame covers is black.
+    The grid has as many columns as rows, or one more. Smaller frames keep their size, in the upper left corner of
+    their tile; what no frame covers is black.
 
     Raises:
         EnvError: One is no frame; names its environment.
@@ -19,9 +23,10 @@ def tile(frames: Sequence[object]) -> np.ndarray:
     pictures = [_checked(frame, index) for index, frame in enumerate(frames)]
     n_columns = math.ceil(math.sqrt(len(pictures)))
     n_rows = math.ceil(len(pictures) / n_columns)
-    height = max(picture.shape[0] for picture in pictures)
-    width = max(picture.shape[1] for picture in pictures)
-    whole = np.zeros((n_rows * height, n_columns * width, 3), np.uint8)
+    height = max(picture.shape[0] for picture in pictures) + GAP
+    width = max(picture.shape[1] for picture in pictures) + GAP
+    whole = np.zeros((n_rows * height - GAP, n_columns * width - GAP, 3), np.uint8)
+    whole[height - GAP :: height] = whole[:, width - GAP :: width] = LINE
     for index, picture in enumerate(pictures):
         top, left = index // n_columns * height, index % n_columns * width
         whole[top : top + picture.shape[0], left : left + picture.shape[1]] = picture

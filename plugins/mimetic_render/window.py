@@ -55,12 +55,12 @@ class Window:
         screen = pygame.display.get_surface() if pygame.display.get_init() else None
         if screen is None or size != self._size:  # an environment that closes takes every window with it
             screen = self._open(size)
-        columns_first = picture.swapaxes(0, 1)
+        image = pygame.image.frombuffer(np.ascontiguousarray(picture), size, "RGB")
         if screen.get_size() == size:
-            pygame.surfarray.blit_array(screen, columns_first)
+            screen.blit(image, (0, 0))
         else:
             width, height = _fitted(size, screen.get_size())
-            scaled = pygame.transform.smoothscale(pygame.surfarray.make_surface(columns_first), (width, height))
+            scaled = pygame.transform.smoothscale(image.convert(), (width, height))  # several times faster so
             screen.fill((0, 0, 0))
             screen.blit(scaled, ((screen.get_width() - width) // 2, (screen.get_height() - height) // 2))
         pygame.display.flip()
@@ -96,7 +96,8 @@ class Window:
         room = (desktop[0][0] * 9 // 10, desktop[0][1] * 9 // 10) if desktop else size
         pygame.display.set_caption(self._title)
         fits = size[0] <= room[0] and size[1] <= room[1]
-        return pygame.display.set_mode(size if fits else _fitted(size, room), pygame.RESIZABLE)
+        screen: Surface = pygame.display.set_mode(size if fits else _fitted(size, room), pygame.RESIZABLE)
+        return screen
 
     def _open_display(self) -> None:
         pygame = self._pygame

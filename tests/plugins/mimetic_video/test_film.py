@@ -62,8 +62,8 @@ def test_one_film_for_each_environment_shows_its_counted_episodes_one_after_the_
     assert sorted(path.name for path in (tmp_path / "videos").iterdir()) == [*names, "index.json"]
     films = {name: grey_levels(tmp_path / "videos" / name) for name in names}
     for record in result.episodes:
-        start, stop = record.more["frames"]  # type: ignore[misc]  # a pair, see the index
-        levels = films[f"env-{record.env_index:03d}.mp4"][start:stop]
+        frames: Any = record.more["frames"]
+        levels = films[f"env-{record.env_index:03d}.mp4"][slice(*frames)]
         assert_levels(levels, expected_levels(record.length, record.index // n_envs))
     assert sum(len(levels) for levels in films.values()) == sum(each.length + 1 for each in result.episodes)
 
@@ -248,7 +248,7 @@ def test_an_environment_without_frames_is_refused_before_the_first_step(tmp_path
         metadata = {"render_modes": ["ansi"]}  # noqa: RUF012 - gymnasium's form
 
     if "mimetic-tests/Unseen-v0" not in gym.registry:
-        gym.register("mimetic-tests/Unseen-v0", entry_point=Unseen)
+        gym.register("mimetic-tests/Unseen-v0", entry_point=Unseen)  # type: ignore[arg-type]  # a class makes one, too
     with pytest.raises(EnvError, match=r"Unseen-v0.*ansi"):
         film(tmp_path, "mimetic-tests/Unseen-v0", policy=Interrupts(0, AssertionError))
 
