@@ -99,7 +99,7 @@ class OldStep(Len):
 class NoEnv:
     """What an environment of the old `gym` is to gymnasium: no environment."""
 
-    metadata = {"render_modes": []}  # noqa: RUF012 - gymnasium's form
+    metadata: dict[str, Any] = {"render_modes": []}  # noqa: RUF012 - gymnasium's form
 
 
 class Failing(Len):
@@ -196,9 +196,9 @@ class Tape(EpisodeObserver):
 
     tapes: list["Tape"] = []  # noqa: RUF012 - shared on purpose
 
-    def __init__(self, env: gym.Env[Any, Any], context: WrapperContext) -> None:
+    def __init__(self, env: gym.Env[Any, Any], context: WrapperContext, mode: str = "one") -> None:
         super().__init__(env)
-        self.context = context
+        self.context, self.mode = context, mode
         self.events: list[Any] = []
         Tape.tapes.append(self)
 
@@ -273,7 +273,7 @@ def build_repeated(config: NoConfig, context: WrapperContext) -> Repeated:
 
 
 def build_tape(config: FilmConfig, context: WrapperContext) -> Tape:
-    return Tape(context.wrapped, context)
+    return Tape(context.wrapped, context, config.mode)
 
 
 def build_shown(config: FpsConfig, context: WrapperContext) -> Shown:

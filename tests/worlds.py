@@ -8,7 +8,7 @@ from gymnasium import spaces
 
 
 class Len(gym.Env[np.ndarray, Any]):
-    """Terminates at step ``n`` with reward ``r`` each step; the observation is the step number. ``n=None``: never ends."""
+    """Terminates at step ``n`` with reward ``r`` each step; observations are step numbers. ``n=None``: never ends."""
 
     metadata = {"render_modes": ["rgb_array", "human"], "render_fps": 30}  # noqa: RUF012 - gymnasium's form
 
@@ -54,13 +54,14 @@ class Cont(Len):
 
 
 class DictObs(gym.Env[dict[str, np.ndarray], Any]):
-    """Dict observations with ``k`` keys of Box(2,), each drawn from the environment's own stream; terminates at ``n``."""
+    """Dict observations with ``k`` keys of Box(2,), each from the environment's own stream; terminates at ``n``."""
 
     metadata = {"render_modes": ["rgb_array"], "render_fps": 30}  # noqa: RUF012 - gymnasium's form
 
     def __init__(self, k: int = 2, n: int = 5, *, render_mode: str | None = None) -> None:
         self.k, self.n, self.render_mode = k, n, render_mode
-        self.observation_space = spaces.Dict({f"key{i}": spaces.Box(-1, 1, (2,), np.float32) for i in range(k)})
+        keys: dict[str, spaces.Space[Any]] = {f"key{i}": spaces.Box(-1, 1, (2,), np.float32) for i in range(k)}
+        self.observation_space: spaces.Space[Any] = spaces.Dict(keys)
         self.action_space: spaces.Space[Any] = spaces.Discrete(3)
         self.t = 0
 

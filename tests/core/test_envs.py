@@ -8,7 +8,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 
-import worlds  # noqa: F401 - registers its environments
+import worlds
 from evaluation_parts import Demanding, OldReset, OldStep, env_id, parts
 from mimetic.config import EnvConfig
 from mimetic.envs import FlatKeys, OwnReward, make_env, spaces_of, wrappers_of

@@ -90,7 +90,13 @@ def test_with_episodes_and_steps_asked_both_must_be_sure() -> None:
     plan = plan_for(2, n_episodes=5, n_timesteps=20)
 
     assert [each.index for each in play(planned(Len(10), 0, plan))] == [0, 2, 4]
-    assert [each.index for each in play(planned(Len(2), 0, plan_for(2, n_episodes=1, n_timesteps=9)))] == [0, 2, 4, 6, 8]
+    assert [each.index for each in play(planned(Len(2), 0, plan_for(2, n_episodes=1, n_timesteps=9)))] == [
+        0,
+        2,
+        4,
+        6,
+        8,
+    ]
 
 
 def test_the_record_tells_the_end_of_the_task_from_the_clock() -> None:

@@ -36,7 +36,7 @@ def test_the_last_observation_of_an_episode_is_in_its_info_and_the_next_begins_a
     obs, rews, dones, infos = venv.step(np.zeros(1, int))
     venv.close()
 
-    assert (obs.tolist(), rews.tolist(), dones.tolist()) == ([[0.0]], [1.0], [True])
+    assert (np.asarray(obs).tolist(), rews.tolist(), dones.tolist()) == ([[0.0]], [1.0], [True])
     assert infos[0]["terminal_observation"].tolist() == [2.0]
     assert infos[0]["TimeLimit.truncated"] is False
 
@@ -106,7 +106,7 @@ def test_a_process_that_dies_is_named_and_the_others_are_ended() -> None:
 
 
 def test_a_script_without_a_main_guard_is_told_to_put_one(tmp_path: Path) -> None:
-    """multiprocessing itself only says that a connection was reset."""
+    """Multiprocessing itself only says that a connection was reset."""
     script = tmp_path / "unguarded.py"
     script.write_text(
         "from mimetic.config import EnvConfig\n"
@@ -180,13 +180,16 @@ def test_make_vec_env_writes_monitor_files_below_log_dir(tmp_path: Path) -> None
     venv = make_vec_env("mimetic-tests/Len-v0", rng=np.random.default_rng(0), n_envs=2, log_dir=tmp_path)
     venv.close()
 
-    assert sorted(path.name for path in (tmp_path / "monitor").iterdir()) == ["mon000.monitor.csv", "mon001.monitor.csv"]
+    assert sorted(path.name for path in (tmp_path / "monitor").iterdir()) == [
+        "mon000.monitor.csv",
+        "mon001.monitor.csv",
+    ]
 
 
 def test_make_vec_env_can_use_processes() -> None:
     venv = make_vec_env("worlds:mimetic-tests/Len-v0", rng=np.random.default_rng(0), n_envs=2, parallel=True)
 
-    assert venv.reset().shape == (2, 1)
+    assert np.asarray(venv.reset()).shape == (2, 1)
     venv.close()
 
 
@@ -213,7 +216,7 @@ def test_row_by_row_a_replaced_reward_sees_one_environment_at_a_time() -> None:
 
     def reward(obs: Any, acts: Any, next_obs: Any, dones: Any) -> np.ndarray:
         sizes.append(len(acts))
-        return acts.astype(float)
+        return np.asarray(acts, float)
 
     venv = RewardVecEnvWrapper(DummyVecEnv([lambda: Len(2)] * 3), reward, row_by_row=True)
     venv.reset()
@@ -249,10 +252,10 @@ def test_wrapping_a_reward_does_not_reset_the_environments() -> None:
 
 def steps_of(env: EnvConfig, plan: EpisodePlan, processes: bool) -> list[Any]:
     venv = build_vec_env(env, n_envs=2, seed=0, processes=processes, outer=[partial(_plan, plan=plan)])
-    steps: list[Any] = [venv.reset().tolist()]
+    steps: list[Any] = [np.asarray(venv.reset()).tolist()]
     for _ in range(30):
         obs, rews, dones, _ = venv.step(np.ones(2, int))
-        steps.append((obs.tolist(), rews.tolist(), rews.dtype, dones.tolist()))
+        steps.append((np.asarray(obs).tolist(), rews.tolist(), rews.dtype, dones.tolist()))
     venv.close()
     return steps
 

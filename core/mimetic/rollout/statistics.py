@@ -41,12 +41,13 @@ def rollout_stats(trajectories: Iterable[Trajectory]) -> dict[str, float | int]:
 def spread(name: str, values: Sequence[float] | Sequence[int]) -> dict[str, float | int]:
     """Return ``name_min``, ``_mean``, ``_std`` (of the population) and ``_max``."""
     column = np.asarray(values)
-    return {
-        f"{name}_min": column.min().item(),
-        f"{name}_mean": float(column.mean(dtype=np.float64)),
-        f"{name}_std": float(column.std(dtype=np.float64)),
-        f"{name}_max": column.max().item(),
-    }
+    with np.errstate(invalid="ignore"):  # infinite returns have no spread
+        return {
+            f"{name}_min": column.min().item(),
+            f"{name}_mean": float(column.mean(dtype=np.float64)),
+            f"{name}_std": float(column.std(dtype=np.float64)),
+            f"{name}_max": column.max().item(),
+        }
 
 
 def monitor_return(info: Mapping[str, object]) -> float | None:
