@@ -401,7 +401,7 @@ def test_a_finished_training_has_nothing_left_to_do() -> None:
         ({"n_epochs": 1, "engine": "mpl"}, "engine"),
         (
             {"n_epochs": 1, "optimizer": {"name": "adam", "momentum": 0.9}},
-            r"adam has no setting momentum \(its settings: ",
+            "adam has no setting momentum",
         ),
         ({"n_epochs": 1, "optimizer": {"weight_decay": 0.1}}, "the loss term 'l2' decays weights"),
         ({"n_epochs": 1, "optimizer": {"lr": 0}}, "optimizer.lr"),
