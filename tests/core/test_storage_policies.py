@@ -233,7 +233,7 @@ def test_sb3_s_own_policy_is_saved_and_loaded_too(name: str, tmp_path: Path) -> 
 def test_a_subclass_that_only_sets_arguments_is_rebuilt_as_its_parent(tmp_path: Path) -> None:
     class Small(ActorCriticPolicy):
         def __init__(self, *args: Any, **kwargs: Any) -> None:
-            super().__init__(*args, **kwargs, net_arch=[8])
+            super().__init__(*args, **{**kwargs, "net_arch": [8]})
 
     save_policy(Small(VECTOR, THREE, rate), tmp_path / "policy")
 
@@ -339,7 +339,7 @@ def test_a_truncated_file_is_refused(kept: float, tmp_path: Path) -> None:
     raw = (tmp_path / "policy").read_bytes()
     (tmp_path / "policy").write_bytes(raw[: int(len(raw) * kept)])
 
-    with pytest.raises(DataError, match="policy: .*incomplete"):
+    with pytest.raises(DataError, match=r"policy: .*incomplete"):
         load_policy(tmp_path / "policy")
 
 
@@ -397,7 +397,7 @@ def test_a_spec_s_weights_come_from_the_seed() -> None:
 
 
 def test_a_spec_needs_spaces() -> None:
-    with pytest.raises(ConfigError, match="the policy 'mlp' needs to know the spaces .*name an environment"):
+    with pytest.raises(ConfigError, match=r"the policy 'mlp' needs to know the spaces .*name an environment"):
         open_policy("mlp")
 
 
@@ -411,8 +411,8 @@ def test_a_policy_file_is_compared_with_the_spaces_that_it_is_to_act_in(tmp_path
 @pytest.mark.parametrize(
     ("source", "told"),
     [
-        ("mlpp", "mlpp: there is no such file or folder; and as a policy: .*Did you mean 'mlp'"),
-        ("nowhere.safetensors", "nowhere.safetensors: cannot be read"),
+        ("mlpp", r"mlpp: there is no such file or folder; and as a policy: .*Did you mean 'mlp'"),
+        ("nowhere.safetensors", r"nowhere.safetensors: cannot be read"),
         ("mlp:net_arhc=[4]", "did you mean 'net_arch'"),
     ],
 )
