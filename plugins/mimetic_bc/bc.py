@@ -1,6 +1,7 @@
 """Behavioural cloning as a Python object, with the reference's names, arguments and defaults."""
 
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -98,13 +99,14 @@ class BC(DemonstrationAlgorithm):
         refuse_weight_decay(optimizer_kwargs)
         self.observation_space = observation_space
         self.action_space = action_space
-        self.rng = rng
+        self.rng = _checked_rng(rng)
         self._seed = int(rng.integers(2**31))
-        self._device = get_device(device)
+        self._device = _find_device(device)
         self._policy = self._make_policy(policy)
         self._batches: Batches | None = None
         self._stream = RandomStream(self._seed, self._device)
-        self._n_passes = 0
+        self._n_passes = 0  # over the data, in all trainings
+        self._n_steps = 0  # that the logger has counted
         terms = (
             WeightedTerm("nll", 1.0, negative_log_likelihood),
             WeightedTerm("entropy", float(ent_weight), negative_entropy),
@@ -115,7 +117,6 @@ class BC(DemonstrationAlgorithm):
         self._engine, self._engine_reason = choose_engine(engine, self._job)
         self._engine_was_logged = False
         super().__init__(demonstrations=demonstrations, custom_logger=custom_logger, allow_variable_horizon=True)
-        self._bc_logger: BCLogger | None = None
 
     @property
     def policy(self) -> ActorCriticPolicy:
@@ -184,16 +185,19 @@ class BC(DemonstrationAlgorithm):
             show_progress=progress_bar,
         )
         trainer = self._trainer(plan)
-        log = self._start_log(reset_tensorboard)
-        for report in trainer.train():
-            if report.values:
-                self._log(log, report, compute_rollout_stats)
-            if on_batch_end is not None:
-                on_batch_end()
-            if report.epoch_ended and on_epoch_end is not None:
-                on_epoch_end()
+        if reset_tensorboard:
+            self._n_steps = 0
+        log = BCLogger(self.logger, first_step=self._n_steps)
+        with closing(trainer.train()) as reports:
+            for report in reports:
+                if report.values:
+                    self._log(log, report, compute_rollout_stats)
+                if on_batch_end is not None:
+                    on_batch_end()
+                if report.epoch_ended and on_epoch_end is not None:
+                    on_epoch_end()
         self._n_passes += trainer.position.epoch + bool(trainer.position.batch)
-        log.continue_steps(trainer.position.step)
+        self._n_steps += trainer.position.step
 
     # --- parts of training ----------------------------------------------------------------------------------------
 
@@ -204,13 +208,6 @@ class BC(DemonstrationAlgorithm):
             self.logger.info(f"engine {self._engine.name}: {self._engine_reason}")
             self._engine_was_logged = True
         return BCTrainer(self._job, self._engine, self._batches, plan, self._stream)
-
-    def _start_log(self, reset_steps: bool) -> BCLogger:
-        if self._bc_logger is None:
-            self._bc_logger = BCLogger(self.logger)
-        if reset_steps:
-            self._bc_logger.reset_tensorboard_steps()
-        return self._bc_logger
 
     def _log(self, log: BCLogger, report: Report, compute_rollout_stats: RolloutStatsComputer) -> None:
         log.logger = self.logger  # it may have been replaced since the last record
@@ -266,3 +263,19 @@ class BC(DemonstrationAlgorithm):
     def _is_misled_by_lengths(self) -> bool:
         """The loss of behavioural cloning does not know where episodes end."""
         return False
+
+
+def _checked_rng(rng: object) -> np.random.Generator:
+    if not isinstance(rng, np.random.Generator):
+        raise ConfigError(Fault(f"expected a np.random.Generator, e.g. np.random.default_rng(0), seen {rng!r}", "rng"))
+    return rng
+
+
+def _find_device(device: str | torch.device) -> torch.device:
+    """Return the device; "auto" is a GPU where there is one. Asked for by name, an absent GPU is an error."""
+    if device == "auto":
+        return get_device("auto")
+    found = torch.device(device)
+    if found.type == "cuda" and not torch.cuda.is_available():
+        raise ConfigError(Fault(f"torch finds no GPU here for {str(device)!r}; 'auto' and 'cpu' always work", "device"))
+    return found

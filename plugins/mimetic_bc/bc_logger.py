@@ -10,19 +10,16 @@ from mimetic_bc.metrics import BCTrainingMetrics
 class BCLogger:
     """Writes a record for a batch. Steps count optimiser steps, and go on from one training to the next."""
 
-    def __init__(self, logger: HierarchicalLogger) -> None:
+    def __init__(self, logger: HierarchicalLogger, *, first_step: int = 0) -> None:
+        """Write to ``logger``; a training's first batch is logged at ``first_step``."""
         self.logger = logger
         """Where records go; another one takes over from the next record on."""
         self._epoch = 0
-        self._first_step = 0
+        self._first_step = first_step
 
     def reset_tensorboard_steps(self) -> None:
         """Count steps from 0 again."""
         self._first_step = 0
-
-    def continue_steps(self, n_steps: int) -> None:
-        """Count the next training's steps from where one of ``n_steps`` steps ended."""
-        self._first_step += n_steps
 
     def log_epoch(self, epoch_number: int) -> None:
         """Say which pass, from 0, the following batches belong to."""

@@ -9,6 +9,7 @@ import torch
 
 from mimetic.algorithms import Batch
 from mimetic.algorithms.tensors import split_rows
+from mimetic.errors import ComponentFailedError
 from mimetic.losses import LossInputs, Objective, evaluate_objective, policy_reader
 from mimetic_bc.engines.interface import Job, Measurement
 from mimetic_bc.terms import half_squared_norm, negative_log_likelihood
@@ -68,7 +69,18 @@ class AutogradEngine:
         objective = evaluate_objective(self._terms, inputs, progress, skip_weightless=not measure)
         if objective.total.requires_grad:
             (objective.total if share == 1.0 else objective.total * share).backward()  # type: ignore[no-untyped-call]  # torch's
+        else:
+            self._refuse_detached(progress)
         return _measure(inputs, objective, share) if measure else None
+
+    def _refuse_detached(self, progress: float) -> None:
+        """An objective without gradients is right where every weight is zero just now, and a mistake elsewhere."""
+        weighted = [term.name for term in self._terms if term.weight_at(progress)]
+        if weighted:
+            raise ComponentFailedError(
+                f"the objective ({', '.join(weighted)}) depends on no weight of the policy that can be trained; "
+                "expected a term that is computed from the policy, and a parameter with requires_grad"
+            )
 
 
 @torch.no_grad()

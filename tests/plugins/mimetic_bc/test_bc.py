@@ -1,6 +1,8 @@
 """BC as a Python object: the reference's arguments and semantics, without its faults."""
 
+import gc
 import inspect
+import pickle
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -115,14 +117,24 @@ def test_bc_is_an_algorithm_that_takes_episodes_of_any_length() -> None:
         ({"batch_size": 32, "minibatch_size": 12}, "minibatch_size: 12 is no factor of batch_size 32"),
         ({"optimizer_kwargs": {"weight_decay": 0.1}}, "optimizer_kwargs: weight_decay=0.1 .* l2_weight instead"),
         ({"engine": "autogard"}, r"engine: no engine is called 'autogard', did you mean 'autograd'\? \(known: auto, "),
+        ({"device": "cuda"}, "device: torch finds no GPU here for 'cuda'"),
         ({"policy": 3}, "policy: is a int; BC trains an ActorCriticPolicy or what a SPEC names"),
     ],
 )
-def test_a_value_that_cannot_be_is_refused_by_the_name_of_its_parameter(options: Any, message: str) -> None:
+def test_a_value_that_cannot_be_is_refused_by_the_name_of_its_parameter(
+    options: Any, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+
     with pytest.raises(ConfigError, match=message) as caught:
         make_bc(**options)
 
     assert isinstance(caught.value, ValueError)
+
+
+def test_a_number_is_no_source_of_randomness() -> None:
+    with pytest.raises(ConfigError, match=r"rng: expected a np\.random\.Generator, .*seen 3"):
+        BC(observation_space=OBS, action_space=TWO, rng=3)  # type: ignore[arg-type]  # that is the point
 
 
 def test_a_minibatch_of_none_or_zero_is_a_whole_batch() -> None:
@@ -631,6 +643,45 @@ def test_which_engine_runs_and_why_is_said_once() -> None:
     bc.train(n_batches=1)
 
     assert texts == ["engine autograd: asked for"]
+
+
+def test_a_logger_that_bc_made_is_closed_with_it() -> None:
+    bc = make_bc(arrays(100), custom_logger=None)
+    bc.train(n_batches=1)
+    logger = bc.logger
+
+    del bc
+    gc.collect()
+
+    with pytest.raises(RuntimeError, match="closed"):
+        logger.dump()
+
+
+def test_a_callback_that_raises_leaves_the_process_as_it_was() -> None:
+    bc = make_bc(arrays(100), policy=dropout_policy())
+    bc.policy.set_training_mode(False)
+    before = torch.get_rng_state()
+
+    def stop() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        bc.train(n_epochs=1, on_batch_end=stop)
+
+    assert torch.equal(torch.get_rng_state(), before)
+    assert not bc.policy.training
+
+
+def test_a_pickled_bc_goes_on_where_it_was_without_its_logger() -> None:
+    bc = make_bc(arrays(100), policy=None)
+    bc.train(n_batches=5)
+
+    again = pickle.loads(pickle.dumps(bc))
+    again.logger = silent()
+    bc.train(n_batches=5)
+    again.train(n_batches=5)
+
+    assert weights_of(again.policy) == weights_of(bc.policy)
 
 
 def test_without_a_logger_one_is_made_in_a_temporary_folder() -> None:

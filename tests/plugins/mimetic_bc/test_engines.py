@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 import torch
 
-from cloning import TWO, policy_for
-from mimetic.errors import ConfigError
-from mimetic.losses import WeightedTerm
+from cloning import TWO, policy_for, weights_of
+from mimetic.errors import ComponentFailedError, ConfigError
+from mimetic.losses import LinearSchedule, WeightedTerm
 from mimetic_bc.engines import ENGINES, AutogradEngine, Job, choose_engine, choosing
 from mimetic_bc.optimizers import OptimizerChoice
 from mimetic_bc.terms import negative_log_likelihood
@@ -107,6 +107,29 @@ def test_measuring_changes_nothing_that_is_learned() -> None:
 
     mine, theirs = (engine.optimizer.param_groups[0]["params"] for engine in engines)
     assert all(torch.equal(a, b) for a, b in zip(mine, theirs, strict=True))
+
+
+def test_an_objective_that_trains_nothing_is_refused_by_its_terms() -> None:
+    detached = WeightedTerm("mine", 1.0, lambda inputs: inputs.log_prob.mean().detach())
+
+    with pytest.raises(ComponentFailedError, match=r"the objective \(mine\) depends on no weight of the policy"):
+        AutogradEngine(make_job(terms=(detached,))).step(_batch(), progress=0.0, lr=None, measure=False)
+
+
+def test_a_policy_whose_every_weight_is_frozen_is_refused() -> None:
+    policy = policy_for(TWO).requires_grad_(False)
+
+    with pytest.raises(ComponentFailedError, match="a parameter with requires_grad"):
+        AutogradEngine(make_job(policy=policy)).step(_batch(), progress=0.0, lr=None, measure=False)
+
+
+def test_weights_that_are_all_zero_just_now_are_a_step_without_change() -> None:
+    job = make_job(terms=(WeightedTerm("nll", LinearSchedule(1.0, 0.0), negative_log_likelihood),))
+    before = weights_of(job.policy)
+
+    AutogradEngine(job).step(_batch(), progress=1.0, lr=None, measure=False)
+
+    assert weights_of(job.policy) == before
 
 
 def _batch() -> Any:
