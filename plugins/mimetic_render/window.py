@@ -34,6 +34,7 @@ class Window:
         self._pygame = import_pygame()
         self._title = title
         self._size = (0, 0)  # of the picture that the window was opened for: (width, height)
+        self._picture = np.zeros((1, 1, 3), np.uint8)
         self._open_display()
 
     @property
@@ -50,20 +51,8 @@ class Window:
 
     def show(self, picture: np.ndarray) -> None:
         """Show a picture (H, W, 3) of uint8, scaled where the window has another size."""
-        pygame = self._pygame
-        size = (picture.shape[1], picture.shape[0])
-        screen = pygame.display.get_surface() if pygame.display.get_init() else None
-        if screen is None or size != self._size:  # an environment that closes takes every window with it
-            screen = self._open(size)
-        image = pygame.image.frombuffer(np.ascontiguousarray(picture), size, "RGB")
-        if screen.get_size() == size:
-            screen.blit(image, (0, 0))
-        else:
-            width, height = _fitted(size, screen.get_size())
-            scaled = pygame.transform.smoothscale(image.convert(), (width, height))  # several times faster so
-            screen.fill((0, 0, 0))
-            screen.blit(scaled, ((screen.get_width() - width) // 2, (screen.get_height() - height) // 2))
-        pygame.display.flip()
+        self._picture = np.ascontiguousarray(picture)
+        self._draw()
 
     def keys(self) -> list[str]:
         """Return the names of the keys pressed since the last call, such as ``space`` or ``q``.
@@ -78,6 +67,8 @@ class Window:
         for event in pygame.event.get():
             if event.type == pygame.QUIT:
                 raise WindowClosed("the window was closed")
+            if event.type in (pygame.VIDEOEXPOSE, pygame.VIDEORESIZE):
+                self._draw()
             if event.type == pygame.KEYDOWN:
                 typed = getattr(event, "unicode", "").strip()
                 pressed.append(typed.lower() if typed and typed.isprintable() else pygame.key.name(event.key))
@@ -87,6 +78,22 @@ class Window:
         """Close the window, not more: environments may draw with pygame, too."""
         if self._pygame.display.get_init():
             self._pygame.display.quit()
+
+    def _draw(self) -> None:
+        pygame, picture = self._pygame, self._picture
+        size = (picture.shape[1], picture.shape[0])
+        screen = pygame.display.get_surface() if pygame.display.get_init() else None
+        if screen is None or size != self._size:  # an environment that closes takes every window with it
+            screen = self._open(size)
+        image = pygame.image.frombuffer(picture, size, "RGB")
+        if screen.get_size() == size:
+            screen.blit(image, (0, 0))
+        else:
+            width, height = _fitted(size, screen.get_size())
+            scaled = pygame.transform.smoothscale(image.convert(), (width, height))  # converted: several times faster
+            screen.fill((0, 0, 0))
+            screen.blit(scaled, ((screen.get_width() - width) // 2, (screen.get_height() - height) // 2))
+        pygame.display.flip()
 
     def _open(self, size: tuple[int, int]) -> "Surface":
         pygame = self._pygame

@@ -1,5 +1,6 @@
 """What is a frame, and when is one taken? One at every reset, one after every step."""
 
+import os
 from typing import Any
 
 import gymnasium as gym
@@ -26,6 +27,7 @@ class Camera:
             MissingDependencyError: The library that it draws with is not installed.
         """
         check_render_mode(env)
+        os.environ.setdefault("PYGAME_HIDE_SUPPORT_PROMPT", "1")  # its greeting would stand in a command's JSON
         self._env = env
         self._caption = caption
         self._held: np.ndarray | None = None  # (H, W, 3) uint8

@@ -101,6 +101,11 @@ class Encoder:
         self._writer.put(frame.tobytes())
         self.n_frames += 1
 
+    def end(self) -> None:
+        """Say that no frame follows. The file is completed meanwhile; :meth:`close` waits for that."""
+        if self._writer is not None:
+            self._writer.end()
+
     def close(self) -> None:
         """Wait until every frame is in the file. Harmless when called again.
 
@@ -161,6 +166,7 @@ class _Writer:
         self._command = command
         self._target = target
         self._frames: queue.Queue[bytes | None] = queue.Queue(QUEUE_LENGTH)
+        self._ended = False
         self._all_taken = False
         self._error: EncoderError | None = None
         self._thread = threading.Thread(target=self._run, name=f"film {target.name}", daemon=True)
@@ -172,6 +178,12 @@ class _Writer:
             raise self._error
         self._frames.put(frame)
 
+    def end(self) -> None:
+        """End the input; the file is complete when the thread is done."""
+        if not self._ended and self._thread.is_alive():  # in a forked child there is no such thread
+            self._frames.put(None)
+        self._ended = True
+
     def finish(self) -> None:
         """End the input, wait for ffmpeg, raise what went wrong."""
         self.finish_quietly()
@@ -180,9 +192,8 @@ class _Writer:
 
     def finish_quietly(self) -> None:
         """Complete the file; what is left to do for an Encoder that nobody closed, at the interpreter's end too."""
-        if self._thread.is_alive():  # in a forked child there is no such thread
-            self._frames.put(None)
-            self._thread.join()
+        self.end()
+        self._thread.join()
 
     def _run(self) -> None:
         try:

@@ -1,5 +1,6 @@
 """How does an evaluation get exactly its counted episodes on film? Each is a film; what is not counted is removed."""
 
+from collections import deque
 from collections.abc import Mapping, Sequence
 from itertools import accumulate
 from pathlib import Path
@@ -17,6 +18,8 @@ from mimetic_video.film_index import FOLDER, INDEX_NAME, FilmIndex, IndexEntry
 from mimetic_video.join import Part, join_films
 
 PARTS = "parts"
+MAX_ENDING = 2
+"""Films of ended episodes that may still be on their way to the disk: short episodes need not wait for each."""
 
 
 def build(config: VideoConfig, context: WrapperContext) -> "EpisodeFilm":
@@ -58,6 +61,7 @@ class EpisodeFilm(EpisodeObserver):
         self._episode = 0
         self._at_reset = False
         self._encoder: Encoder | None = None
+        self._ending: deque[Encoder] = deque()
         self._parts: dict[int, Part] = {}  # finished ones, by episode
         _refuse_older_films(self._folder)
         self._folder.mkdir(parents=True, exist_ok=True)
@@ -95,6 +99,7 @@ class EpisodeFilm(EpisodeObserver):
     def finish(self, counted: Sequence[EpisodeRecord]) -> list[Mapping[str, object]]:
         """Keep the films of the counted episodes, put them where they belong, and write them down in the index."""
         self._end_part()
+        self._complete_all_but(0)
         kept = [self._parts.pop(record.index) for record in counted]
         for part in self._parts.values():
             part.path.unlink()
@@ -111,12 +116,14 @@ class EpisodeFilm(EpisodeObserver):
         """Complete the film in progress, then close the environment."""
         try:
             self._end_part()
+            self._complete_all_but(0)
         finally:
             super().close()
 
     def _begin_part(self) -> Encoder:
         again = self._parts.pop(self._episode, None)  # the same episode from its beginning
         if again is not None:
+            self._complete_all_but(0)
             again.path.unlink()
         folder = self._folder / PARTS if self._config.mode == "one" else self._folder
         folder.mkdir(exist_ok=True)
@@ -124,10 +131,17 @@ class EpisodeFilm(EpisodeObserver):
         return Encoder(path, fps=self._camera.fps, format=self._config.format, preset=self._config.preset)
 
     def _end_part(self) -> None:
+        """End the film of an episode; it is completed while the next one is played."""
         encoder, self._encoder = self._encoder, None
         if encoder is not None:
-            encoder.close()
+            encoder.end()
             self._parts[self._episode] = Part(encoder.path, encoder.n_frames, encoder.fps)
+            self._ending.append(encoder)
+            self._complete_all_but(MAX_ENDING)
+
+    def _complete_all_but(self, n_films: int) -> None:
+        while len(self._ending) > n_films:
+            self._ending.popleft().close()
 
     def _joined(self, parts: Sequence[Part]) -> list[tuple[Path, int, int]]:
         """Make one film of the parts; return for each where it is, its first frame and the one after its last."""

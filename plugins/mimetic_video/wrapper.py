@@ -1,7 +1,8 @@
 """How does a user film one environment, whatever steps it? With a wrapper that writes as it goes."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any, SupportsFloat
 
@@ -132,17 +133,17 @@ class VideoWrapper(gym.Wrapper[Any, Any, Any, Any]):
 
 
 def video_wrapper_factory(log_dir: Path | str, **kwargs: Any) -> Callable[[gym.Env[Any, Any], int], VideoWrapper]:
-    """Return ``wrap(env, i)``, which films environment ``i`` into ``log_dir/videos/i``.
+    """Return ``wrap(env, i)``, which films environment ``i`` into ``log_dir/videos/i``. It pickles, for processes.
 
     Args:
         log_dir: The folder for the videos of all environments.
         **kwargs: Passed to :class:`VideoWrapper`.
     """
+    return partial(_wrap, log_dir=Path(log_dir), kwargs=kwargs)
 
-    def wrap(env: gym.Env[Any, Any], i: int) -> VideoWrapper:
-        return VideoWrapper(env, Path(log_dir) / "videos" / str(i), **kwargs)
 
-    return wrap
+def _wrap(env: gym.Env[Any, Any], i: int, *, log_dir: Path, kwargs: Mapping[str, Any]) -> VideoWrapper:
+    return VideoWrapper(env, log_dir / "videos" / str(i), **kwargs)
 
 
 def _numbers_in(directory: Path) -> list[int]:

@@ -144,6 +144,22 @@ def test_the_window_opens_again_when_an_environment_closed_every_window(
     assert on_screen()[0, 0, 0] == 10
 
 
+@pytest.mark.parametrize("event", ["VIDEOEXPOSE", "VIDEORESIZE"])
+def test_a_window_that_was_covered_or_resized_is_drawn_again(
+    watched: Callable[..., InteractiveRender], event: str
+) -> None:
+    """While it is paused, nobody else would."""
+    window = watched(Len(9, render_mode="rgb_array"))
+    window.reset()
+    steps(window, 2)
+    pygame.display.get_surface().fill((200, 0, 0))
+
+    pygame.event.post(pygame.event.Event(getattr(pygame, event), w=96, h=64, size=(96, 64)))
+    window._obey_keys()
+
+    assert (on_screen() == 20).all()
+
+
 def test_every_reset_and_every_step_costs_one_render_call(watched: Callable[..., InteractiveRender]) -> None:
     window = watched(Counts(50, render_mode="rgb_array"))
 

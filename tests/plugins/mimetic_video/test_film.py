@@ -13,7 +13,7 @@ from mimetic.errors import ConfigError, EnvError, MissingDependencyError, Target
 from mimetic.evaluate import EvaluationResult, evaluate
 from mimetic.hookspecs import WrapperContext
 from mimetic.plugins import registry
-from mimetic_video import EpisodeFilm, VideoConfig
+from mimetic_video import EncoderError, EpisodeFilm, VideoConfig, encoder as encoders
 
 NOISY = "worlds:mimetic-tests/Noisy-v0"  # 1 to 19 steps, drawn from the episode's seed
 LEN = "worlds:mimetic-tests/Len-v0"
@@ -191,6 +191,30 @@ def test_a_policy_that_raises_leaves_complete_films_of_finished_episodes_and_a_r
 
     films = sorted((tmp_path / folder).glob("*.mp4"))
     assert [len(grey_levels(path)) for path in films] == [11, 11, 5]
+
+
+def test_an_episode_that_is_begun_again_is_filmed_again(tmp_path: Path) -> None:
+    """A caller may reset in the middle of an episode; it is then played from its beginning."""
+    from worlds import Len
+
+    env = EpisodeFilm(Len(9, render_mode="rgb_array"), tmp_path, VideoConfig(mode="episodes"))
+    for n_steps in (3, 2, 5):
+        env.begin_episode(0, 1)
+        env.reset(seed=1)
+        for _ in range(n_steps):
+            env.step(0)
+    env.close()
+
+    assert_levels(grey_levels(tmp_path / "videos" / "episode-000000.mp4"), expected_levels(5, 2))
+
+
+def test_a_failing_encoder_ends_the_evaluation_with_what_it_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(encoders, "_gif_output", lambda: ["-c:v", "no-such-codec", "-f", "gif"])
+
+    with pytest.raises(EncoderError, match=r"episode-000000\.gif: ffmpeg ended with status \d+: .*no-such-codec"):
+        film(tmp_path, videos={"mode": "one", "format": "gif"})
 
 
 # --- what is refused ----------------------------------------------------------------------------------------------

@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 from films import decoded, grey_levels
+from mimetic.envs import make_vec_env
 from mimetic.errors import EnvError, MissingDependencyError
 from mimetic_video import VideoWrapper, video_wrapper_factory
 from worlds import DictObs, Len
@@ -205,6 +206,26 @@ def test_the_factory_gives_every_environment_a_folder(tmp_path: Path) -> None:
         "videos/0/video.000000.mp4",
         "videos/1/video.000000.mp4",
     ]
+
+
+@pytest.mark.parametrize("parallel", [False, True])
+def test_the_factory_films_vectorised_environments(tmp_path: Path, parallel: bool) -> None:
+    """After the last episode they reset themselves, which leaves no film of its own."""
+    venv = make_vec_env(
+        "worlds:mimetic-tests/Len-v0",
+        rng=np.random.default_rng(0),
+        n_envs=2,
+        parallel=parallel,
+        post_wrappers=[video_wrapper_factory(tmp_path, single_video=False)],
+        env_make_kwargs={"n": 3, "render_mode": "rgb_array"},
+    )
+    venv.reset()
+    for _ in range(6):
+        venv.step(np.zeros(2, np.int64))
+    venv.close()
+
+    assert [len(grey_levels(path)) for path in sorted(tmp_path.rglob("*.mp4"))] == [4, 4, 4, 4]
+    assert len(list(tmp_path.rglob("*.json"))) == 4
 
 
 def test_the_note_says_which_episodes_a_file_shows(tmp_path: Path) -> None:
