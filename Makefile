@@ -14,7 +14,7 @@ PIP := -m pip install --quiet --disable-pip-version-check
 
 # The pinned torch, and the lowest releases of the others that pyproject.toml admits.
 TORCH := $(shell grep '^torch==' constraints.txt)
-LOWEST := gymnasium==1.1.0 numpy==2.0.0 pydantic==2.9.0 pluggy==1.5.0 stable-baselines3==2.7.0
+LOWEST := gymnasium==1.1.0 numpy==2.0.0 pydantic==2.10.0 pluggy==1.5.0 stable-baselines3==2.7.0
 
 .DEFAULT_GOAL := help
 .PHONY: help demo test check format test-lowest clean python

@@ -68,7 +68,7 @@ runs = st.fixed_dictionaries(
         "policy": policies | st.builds(lambda inner: {"name": "wrapped", "inner": inner}, policies),
         "losses": st.builds(
             lambda pair: [{"name": "nll", "weight": pair[0]}, {"name": "huber", "id": "h", "weight": pair[1]}],
-            st.tuples(weights, weights),
+            st.tuples(st.floats(0.1, 10), weights),
         ),
         "evaluation": st.fixed_dictionaries(
             {},

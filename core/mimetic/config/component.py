@@ -9,11 +9,11 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     GetCoreSchemaHandler,
-    ModelWrapValidatorHandler,
     ValidationError,
     ValidationInfo,
     model_validator,
 )
+from pydantic.functional_validators import ModelWrapValidatorHandler
 from pydantic_core import (
     CoreSchema,
     InitErrorDetails,
@@ -36,7 +36,12 @@ class ComponentConfig(BaseModel):
     """
 
     model_config = ConfigDict(
-        frozen=True, extra="forbid", use_attribute_docstrings=True, allow_inf_nan=False, protected_namespaces=()
+        frozen=True,
+        extra="forbid",
+        use_attribute_docstrings=True,
+        allow_inf_nan=False,
+        ser_json_inf_nan="constants",  # among free values infinity stays what it is
+        protected_namespaces=(),
     )
 
     @classmethod

@@ -8,13 +8,13 @@ from pydantic import (
     AfterValidator,
     BeforeValidator,
     Field,
-    ModelWrapValidatorHandler,
     PlainSerializer,
     ValidationError,
     ValidationInfo,
     field_validator,
     model_validator,
 )
+from pydantic.functional_validators import ModelWrapValidatorHandler
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from mimetic.config.component import ComponentConfig, ConfigPath, is_text, line_error
