@@ -2,6 +2,7 @@ import json
 import os
 import pickle
 import stat
+import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -10,6 +11,8 @@ from typing import Any
 import numpy as np
 import pytest
 from gymnasium import spaces
+from hypothesis import given, settings, strategies as st
+from hypothesis.extra.numpy import arrays, from_dtype
 from safetensors.numpy import load_file, save, save_file
 
 from mimetic.errors import DataError, TargetExistsError, UntrustedFileError
@@ -77,6 +80,20 @@ def test_views_of_any_layout_are_stored_as_what_they_show(turn: Callable[[Any], 
 
     assert np.array_equal(obs_leaves(back.obs)["obs"], obs)
     assert back.acts.tolist() == [2, 1, 0]
+
+
+@given(data=st.data(), dtype=st.sampled_from(DTYPES), shape=st.lists(st.integers(0, 3), max_size=3))
+@settings(max_examples=60, deadline=None)
+def test_arrays_of_any_dtype_shape_and_layout_survive(data: Any, dtype: Any, shape: list[int]) -> None:
+    """The kind of fault, not only its examples."""
+    n = data.draw(st.integers(1, 4))
+    axes = data.draw(st.permutations(range(1, len(shape) + 1)))
+    obs = data.draw(arrays(dtype, (n + 1, *shape), elements=from_dtype(np.dtype(dtype)))).transpose(0, *axes)
+    obs = obs[:: data.draw(st.sampled_from([1, -1]))]
+    with tempfile.TemporaryDirectory() as folder:
+        (back,) = round_trip([walk(n, obs=obs, acts=obs[1:])], Path(folder) / "d")
+
+    assert back == walk(n, obs=obs, acts=obs[1:])
 
 
 def test_an_observation_of_no_dimension_survives(tmp_path: Path) -> None:

@@ -340,9 +340,10 @@ def batch(acts: Any = (0, 1), obs_width: int = 4) -> dict[str, Any]:
     return {"obs": torch.zeros(2, obs_width), "acts": torch.tensor(acts)}
 
 
-def test_buffered_batches_are_checked_at_once() -> None:
+@pytest.mark.parametrize("container", [list, tuple])
+def test_batches_at_hand_are_checked_at_once(container: Any) -> None:
     with pytest.raises(DataError, match="action 7 at batch 1 row 0 is outside"):
-        checked([batch(), batch((7, 0))])
+        checked(container([batch(), batch((7, 0))]))
 
 
 def test_live_batches_are_checked_as_they_come_in_every_epoch() -> None:

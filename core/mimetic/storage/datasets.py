@@ -12,7 +12,7 @@ from mimetic.storage.dataset_layout import KIND, VERSION, columns_of, dataset_of
 from mimetic.storage.safetensors_file import read_safetensors, require_format, write_json, write_safetensors
 from mimetic.types import Trajectory, TrajectoryDataset, Transitions, as_demonstrations, obs_leaves
 from mimetic.types.arrays import join_transitions
-from mimetic.types.dataset import require_alike
+from mimetic.types.likeness import require_alike
 
 if TYPE_CHECKING:
     import gymnasium as gym

@@ -35,7 +35,6 @@ def open_demonstrations(
     *,
     observation_space: "gym.Space[Any] | None" = None,
     action_space: "gym.Space[Any] | None" = None,
-    base_dir: Path | None = None,
 ) -> Demonstrations:
     """Open what SOURCE names: a native dataset, a path whose ending belongs to a data source, or a SPEC.
 
@@ -43,7 +42,6 @@ def open_demonstrations(
         source: a path, or ``name:key=value,...`` of a data source. Relative paths start from the working folder.
         observation_space: told to the data source, when it is known.
         action_space: likewise.
-        base_dir: where relative paths inside the source's own settings start from; by default the working folder.
 
     Raises:
         ConfigError: there is no such file and no such source.
@@ -63,9 +61,7 @@ def open_demonstrations(
         choice = parse_choice(text, "data-source")
     except UnknownComponentError as error:
         raise ConfigError(f"{text}: {_why_unknown(text)}; and as a data source: {error}") from error
-    context = DataSourceContext(
-        observation_space=observation_space, action_space=action_space, base_dir=base_dir or Path.cwd()
-    )
+    context = DataSourceContext(observation_space=observation_space, action_space=action_space, base_dir=Path.cwd())
     return as_demonstrations(choice.build(context))
 
 

@@ -8,6 +8,7 @@ import json
 import math
 import os
 import secrets
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,7 +79,7 @@ def write_json(path: Path, document: Mapping[str, Any], *, overwrite: bool = Fal
 def write_atomically(path: Path, write: Callable[[Path], object], *, overwrite: bool = False) -> None:
     """Let ``write`` fill a temporary file beside ``path``, then give it its name.
 
-    A kill at any moment leaves the old file or the new one.
+    A kill at any moment leaves the old file or the new one, and at worst a folder ``.<name>.<random>.tmp`` beside it.
 
     Raises:
         TargetExistsError: ``path`` exists, and ``overwrite`` is false. Then ``path`` is untouched.
@@ -86,16 +87,18 @@ def write_atomically(path: Path, write: Callable[[Path], object], *, overwrite: 
     if not overwrite and os.path.lexists(path):
         raise _target_exists(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")
+    workshop = path.with_name(f".{path.name}.{secrets.token_hex(4)}.tmp")  # safetensors has temporary files of its own
+    workshop.mkdir()
+    temporary = workshop / "new"
     try:
-        temporary.touch(exist_ok=False)
+        temporary.touch()
         mode = temporary.stat().st_mode & 0o777  # as for any new file of this user; safetensors would keep it private
         write(temporary)
         temporary.chmod(mode)
         _sync(temporary)
         _give_name(temporary, path, overwrite=overwrite)
     finally:
-        temporary.unlink(missing_ok=True)
+        shutil.rmtree(workshop, ignore_errors=True)
     _sync(path.parent)
 
 

@@ -13,13 +13,9 @@ from mimetic.errors import DataError
 from mimetic.types.columns import Columns
 from mimetic.types.equality import same_array, same_obs, same_value
 from mimetic.types.infos import columns_from_infos, concatenate_columns, infos_from_columns
-from mimetic.types.observations import (
-    Observations,
-    column_difference,
-    concatenate_obs,
-    obs_difference,
-    take_rows,
-)
+from mimetic.types.likeness import columns_difference, require_alike
+from mimetic.types.observations import Observations, concatenate_obs, take_rows
+from mimetic.types.row_numbers import as_indices, ranges
 from mimetic.types.trajectories import Trajectory
 from mimetic.types.transitions import Transitions, TransitionsMinimal, TransitionsWithRew
 
@@ -33,8 +29,6 @@ class TrajectoryDataset(Sequence[Trajectory]):
     A number gives a trajectory and a slice a dataset, both as views. Equality compares the content of the columns and
     the spaces.
     """
-
-    __hash__ = None  # type: ignore[assignment]  # arrays have no hash; this is Python's way to say so
 
     def __init__(
         self,
@@ -114,9 +108,8 @@ class TrajectoryDataset(Sequence[Trajectory]):
         """
         if not datasets:
             raise DataError("no datasets; expected at least one")
-        first = datasets[0]
         for number, other in enumerate(datasets):
-            _require_compatible(first, other, number)
+            _require_compatible(datasets[0], other, number)
         return cls._of(
             tuple(part for dataset in datasets for part in dataset._parts),
             next((d.observation_space for d in datasets if d.observation_space is not None), None),
@@ -227,7 +220,7 @@ class TrajectoryDataset(Sequence[Trajectory]):
 
     def select(self, indices: Iterable[int] | np.ndarray) -> Self:
         """Keep some trajectories, in the order given: numbers, or a bool for each. Neighbours in order are views."""
-        chosen = _as_indices(indices, len(self))
+        chosen = as_indices(indices, len(self))
         start = int(chosen[0]) if len(chosen) else 0
         if np.array_equal(chosen, np.arange(start, start + len(chosen))):
             return self._with(self._slice(start, start + len(chosen)))
@@ -334,9 +327,9 @@ class TrajectoryDataset(Sequence[Trajectory]):
         """Copy the first ``lengths`` steps of the chosen trajectories; what is cut is truncated."""
         cut = lengths < self.lengths[chosen]
         starts = (self.episode_ends - self.lengths)[chosen]
-        acts = _ranges(starts, lengths)
+        acts = ranges(starts, lengths)
         return Columns(
-            obs=take_rows(self.obs, _ranges(starts + chosen, lengths + 1)),
+            obs=take_rows(self.obs, ranges(starts + chosen, lengths + 1)),
             acts=self.acts[acts],
             episode_ends=np.cumsum(lengths),
             terminals=self.terminals[chosen] & ~cut,
@@ -349,45 +342,8 @@ class TrajectoryDataset(Sequence[Trajectory]):
         return slice(0, self.n_transitions) if len(self) == 1 else self.obs_index
 
 
-def _ranges(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
-    """Return ``[starts[0], ..., starts[0] + lengths[0] - 1, starts[1], ...]``."""
-    before = np.cumsum(lengths) - lengths
-    return np.repeat(starts - before, lengths) + np.arange(int(lengths.sum()))
-
-
-def _as_indices(indices: Iterable[int] | np.ndarray, n: int) -> np.ndarray:
-    chosen = np.asarray(indices if isinstance(indices, (np.ndarray, range)) else list(indices))
-    if chosen.dtype == bool:
-        if chosen.shape != (n,):
-            raise DataError(f"a selection of shape {chosen.shape}; expected ({n},): a bool for each trajectory")
-        return np.flatnonzero(chosen)
-    if chosen.size == 0:
-        return np.zeros(0, np.int64)
-    if chosen.ndim != 1 or chosen.dtype.kind not in "iu":
-        raise DataError(f"a selection of shape {chosen.shape} and dtype {chosen.dtype}; expected numbers in a row")
-    if chosen.min() < -n or chosen.max() >= n:
-        raise IndexError(f"trajectory {int(chosen.max() if chosen.max() >= n else chosen.min())} of {n}")
-    return np.where(chosen < 0, chosen + n, chosen).astype(np.int64)
-
-
-def require_alike(first: Trajectory, other: Trajectory, number: int) -> None:
-    """Refuse trajectory ``number`` when it differs in structure, shape, dtype or in having rewards."""
-    if not isinstance(other, Trajectory):
-        raise DataError(f"item {number} is of type {type(other).__name__}; expected a Trajectory")
-    difference = obs_difference(first.obs, other.obs) or column_difference(first.acts, other.acts, "acts")
-    if not difference and (first.rews is None) != (other.rews is None):
-        difference = "one has rewards and one has none"
-    if not difference and first.rews is not None and other.rews is not None:
-        difference = column_difference(first.rews, other.rews, "rews")
-    if difference:
-        raise DataError(f"trajectories 0 and {number} differ: {difference}")
-
-
 def _require_compatible(first: TrajectoryDataset, other: TrajectoryDataset, number: int) -> None:
-    mine, theirs = first._parts[0], other._parts[0]
-    difference = obs_difference(mine.obs, theirs.obs) or column_difference(mine.acts, theirs.acts, "acts")
-    if not difference and mine.rews is not None and theirs.rews is not None:
-        difference = column_difference(mine.rews, theirs.rews, "rews")
+    difference = columns_difference(first._parts[0], other._parts[0])
     for role in ("observation_space", "action_space"):
         spaces = getattr(first, role), getattr(other, role)
         if not difference and None not in spaces and spaces[0] != spaces[1]:

@@ -87,7 +87,7 @@ def _examine(
         data = _fit_dataset(findings, data, obs_space, act_space)
     elif isinstance(data, TransitionsMinimal):
         data = _fit_transitions(findings, data, obs_space, act_space)
-    elif isinstance(data, list):
+    elif isinstance(data, list | tuple):
         data = [_fit_batch(findings, batch, number, obs_space, act_space) for number, batch in enumerate(data)]
     else:
         data = CheckedBatches(data, obs_space, act_space)
