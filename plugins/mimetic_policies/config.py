@@ -193,25 +193,25 @@ class FunctionPolicyConfig(ComponentConfig):
 # --- the wrapper and the rewards --------------------------------------------------------------------------------
 
 
-class _WrapperArguments(ComponentConfig):
-    """Any gymnasium wrapper."""
-
-    kwargs: dict[str, Any] = Field(default_factory=dict)
-    """Arguments of its constructor, behind the environment. Free here; they are checked when it is built."""
-
-
-_CLASS: dict[str, Any] = {  # a key called `class` cannot be written as an attribute
+_WRAPPER_FIELDS: dict[str, Any] = {  # a key called `class` cannot be written as an attribute
     "class": (
         Annotated[str, Field(min_length=1)],
         Field(description="The class: a name in `gymnasium.wrappers`, or `module:Class` for any other."),
-    )
+    ),
+    "kwargs": (
+        dict[str, Any],
+        Field(
+            default_factory=dict,
+            description="Arguments of its constructor, behind the environment. Free here; checked when it is built.",
+        ),
+    ),
 }
 GymnasiumWrapperConfig = create_model(
     "GymnasiumWrapperConfig",
-    __base__=_WrapperArguments,
+    __base__=ComponentConfig,
     __module__=__name__,
     __doc__="Any gymnasium wrapper.",
-    **_CLASS,
+    **_WRAPPER_FIELDS,
 )
 
 

@@ -66,7 +66,7 @@ def test_every_observation_space_can_be_predicted_from_alone_and_in_batches(name
     assert alone == batch[0]
 
 
-@settings(max_examples=25)
+@settings(max_examples=25, deadline=None)
 @given(observation_spaces(), action_spaces(), st.booleans())
 def test_any_pair_of_spaces_is_predicted_and_evaluated(observed: Space, acted: Space, deterministic: bool) -> None:
     policy = policy_for(observed, acted)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 import torch
 from gymnasium import spaces
-from hypothesis import given, strategies as st
+from hypothesis import given, settings, strategies as st
 from stable_baselines3.common.distributions import make_proba_distribution
 
 from mimetic.errors import SpaceError
@@ -38,6 +38,7 @@ def test_encoding_and_decoding_give_the_action_back(name: str) -> None:
     np.testing.assert_allclose(ActionCodec(space).decode_numpy(encoded.numpy()), acts, rtol=1e-6)
 
 
+@settings(deadline=None)
 @given(action_spaces(), st.integers(0, 1000))
 def test_encoding_and_decoding_give_any_action_back(space: Space, seed: int) -> None:
     acts = samples(space, 3, seed)
@@ -64,6 +65,7 @@ def test_a_distribution_takes_what_is_encoded(name: str) -> None:
     assert log_prob.shape == (5,)
 
 
+@settings(deadline=None)
 @given(action_spaces(), st.integers(0, 1000))
 def test_whatever_a_network_gives_becomes_a_member(space: Space, seed: int) -> None:
     codec = ActionCodec(space)

@@ -4,7 +4,7 @@ from typing import Any
 import numpy as np
 import pytest
 from gymnasium import spaces
-from hypothesis import given
+from hypothesis import given, settings
 
 from mimetic.errors import DataError, SpaceError
 from mimetic.spaces import space_difference, space_from_json, space_to_json
@@ -46,6 +46,7 @@ def test_a_space_comes_back_bit_for_bit(name: str) -> None:
     assert facts(round_trip(ALL[name])) == facts(ALL[name])
 
 
+@settings(deadline=None)
 @given(observation_spaces())
 def test_any_supported_space_comes_back_bit_for_bit(space: Space) -> None:
     assert facts(round_trip(space)) == facts(space)

@@ -7,6 +7,7 @@ same product row by row, so rows are stacked: numpy then multiplies each by the 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from stable_baselines3.common.torch_layers import MlpExtractor
 from torch import nn
 
 from mimetic.policies.actor_critic import MimeticPolicy
-from mimetic.policies.inputs import NORM_EPSILON, NORM_LIMIT, FlatFeatures, InputLeaf, RunningNorm
+from mimetic.policies.inputs import NORM_EPSILON, NORM_LIMIT, FlatFeatures, InputLeaf
 
 Rows = np.ndarray
 """Float64 ``(n, 1, width)``, or ``(n, width)`` when nobody asked for exact bits."""
@@ -35,6 +36,22 @@ _ACTIVATIONS: dict[type[nn.Module], Callable[[Any, Rows], Rows]] = {
 }
 
 
+class _Memory:
+    """A module's tensor as an array that shares its memory, looked up again when either was replaced."""
+
+    def __init__(self, tensors: dict[str, Any], name: str) -> None:
+        self._tensors, self._name = tensors, name
+        self._pointer = -1
+        self._array = np.empty(0)
+
+    def read(self) -> np.ndarray:
+        tensor = self._tensors[self._name]
+        pointer = tensor.data_ptr()
+        if pointer != self._pointer:
+            self._pointer, self._array = pointer, tensor.detach().numpy()
+        return self._array
+
+
 class PlainNetwork:
     """The actor of a feed-forward policy as numpy. It reads the policy's parameters at each call: none is copied."""
 
@@ -42,10 +59,10 @@ class PlainNetwork:
         features = policy.pi_features_extractor
         assert isinstance(features, FlatFeatures)
         self._leaves: list[InputLeaf] = features.leaves
-        self._norm = features.norm
-        self._layers: list[nn.Module] = [*policy.mlp_extractor.policy_net, policy.action_net]
+        norm = features.norm
+        self._statistics = None if norm is None else tuple(_Memory(norm._buffers, name) for name in ("mean", "var"))
+        self._layers = [_step(layer) for layer in (*policy.mlp_extractor.policy_net, policy.action_net)]
         self._exact = exact
-        self._arrays: dict[torch.Tensor, tuple[int, np.ndarray]] = {}
 
     def __call__(self, obs: Any) -> np.ndarray:
         """``(n, *O) -> (n, K)`` float32: means or logits; exact: each row has the bits that it has alone."""
@@ -53,12 +70,8 @@ class PlainNetwork:
         n = len(rows)
         if self._exact:
             rows = rows[:, None, :]
-        for layer in self._layers:
-            if isinstance(layer, nn.Linear):
-                rows = rows @ self._numpy(layer.weight).astype(np.float64).T
-                rows += self._numpy(layer.bias)
-            else:
-                rows = _ACTIVATIONS[type(layer)](layer, rows)
+        for step in self._layers:
+            rows = step(rows)
         return rows.reshape(n, -1).astype(np.float32)
 
     def _rows(self, obs: Any) -> Rows:
@@ -68,20 +81,25 @@ class PlainNetwork:
             leaf.check(values)
             parts.append(leaf.rows_numpy(values))
         rows = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
-        return rows if self._norm is None else self._normal(rows, self._norm)
-
-    def _normal(self, rows: Rows, norm: RunningNorm) -> Rows:
-        mean, var = self._numpy(norm.mean), self._numpy(norm.var).astype(np.float64)
+        if self._statistics is None:
+            return rows
+        mean, var = (memory.read().astype(np.float64) for memory in self._statistics)
         normal: Rows = np.clip((rows - mean) / np.sqrt(var + NORM_EPSILON), -NORM_LIMIT, NORM_LIMIT)
         return normal
 
-    def _numpy(self, tensor: torch.Tensor) -> np.ndarray:
-        """View a tensor's memory, and look again when it has moved."""
-        pointer = tensor.data_ptr()
-        known = self._arrays.get(tensor)
-        if known is None or known[0] != pointer:
-            known = self._arrays[tensor] = pointer, tensor.detach().numpy()
-        return known[1]
+
+def _step(layer: nn.Module) -> Callable[[Rows], Rows]:
+    """Return what one layer does to rows."""
+    if not isinstance(layer, nn.Linear):
+        return partial(_ACTIVATIONS[type(layer)], layer)
+    weight, bias = _Memory(layer._parameters, "weight"), _Memory(layer._parameters, "bias")
+
+    def linear(rows: Rows) -> Rows:
+        rows = rows @ weight.read().astype(np.float64).T
+        rows += bias.read()
+        return rows
+
+    return linear
 
 
 def plain_network(policy: object, *, exact: bool = True) -> PlainNetwork | None:

@@ -104,7 +104,7 @@ class ActionCodec:
         if self._is_integer_box:
             members = _round_into(rows, self._low, self._high, self.action_space)
         elif self._is_box:
-            members = np.clip(rows, self._low, self._high).astype(self.action_space.dtype)
+            members = np.minimum(np.maximum(rows, self._low), self._high).astype(self.action_space.dtype)
         else:
             members = self._existing(rows)
         return members.reshape(-1, *self.shape)
