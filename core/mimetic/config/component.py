@@ -24,8 +24,8 @@ from pydantic_core.core_schema import ErrorType
 
 from mimetic.config.document import CommandLineText
 from mimetic.config.strictness import strict_scalars
-from mimetic.config.wording import seen
 from mimetic.errors import suggestion
+from mimetic.plugins.wording import seen
 
 
 class ComponentConfig(BaseModel):

@@ -8,8 +8,8 @@ from typing import Any, NoReturn
 from pydantic import ValidationError
 
 from mimetic.config.document import Document, KeyPath, has_part
-from mimetic.config.wording import expectation, seen, sentence
 from mimetic.errors import ConfigError, Fault, MimeticError, UnknownComponentError
+from mimetic.plugins.wording import expectation, seen, sentence
 
 
 def faults_of(error: ValidationError, document: Document) -> list[Fault]:

@@ -12,8 +12,8 @@ from mimetic.config.document import COMMAND_LINE, DEFAULT, Document, KeyPath, ke
 from mimetic.config.fields import default_at, slot_at
 from mimetic.config.slots import ComponentSlot
 from mimetic.config.spec import parse_value
-from mimetic.config.wording import seen
 from mimetic.errors import ConfigError, Fault, suggestion
+from mimetic.plugins.wording import seen
 
 
 def apply_overrides(document: Document, overrides: Sequence[str]) -> list[Fault]:

@@ -29,9 +29,9 @@ from mimetic.config.slots import (
     PolicyWrapperSlot,
     RewardSlot,
 )
-from mimetic.config.wording import seen
 from mimetic.errors import MimeticError
 from mimetic.plugins import registry
+from mimetic.plugins.wording import seen
 
 VIDEO = "video"  # the wrapper that films
 RENDER = "render"  # the wrapper that draws into a window

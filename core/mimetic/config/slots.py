@@ -14,10 +14,10 @@ from pydantic import BaseModel, BeforeValidator, GetCoreSchemaHandler, Validatio
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
 
 from mimetic.config.component import ComponentConfig, line_error, with_known_keys
-from mimetic.config.wording import seen
 from mimetic.errors import ConfigError, MimeticError
 from mimetic.hookspecs import Kind
 from mimetic.plugins import Component, registry
+from mimetic.plugins.wording import seen
 
 Level = Literal["env", "venv", "policy"]
 

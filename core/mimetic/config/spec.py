@@ -10,11 +10,11 @@ from mimetic.config.component import is_text
 from mimetic.config.document import COMMAND_LINE, CommandLineText, Document
 from mimetic.config.faults import raise_faults
 from mimetic.config.slots import Choice, ComponentSlot, Level, LossKeys
-from mimetic.config.wording import seen
 from mimetic.config.yaml import read_yaml
 from mimetic.errors import ConfigError, Fault
 from mimetic.hookspecs import Kind
 from mimetic.plugins import registry
+from mimetic.plugins.wording import seen
 
 _OPENING, _CLOSING, _QUOTES = "[{(", "]})", "\"'"
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 from mimetic.errors import ConfigError, Fault, PluginError, suggestion
 from mimetic.plugins.factories import import_target
 from mimetic.plugins.records import Component
+from mimetic.plugins.wording import sentence
 
 if TYPE_CHECKING:
     from pydantic import BaseModel, ValidationError
@@ -65,7 +66,7 @@ def _faults(error: "ValidationError", component: Component, model: "type[BaseMod
 def _message(detail: Any, component: Component, model: "type[BaseModel]") -> str:
     loc = detail["loc"]
     if detail["type"] not in UNKNOWN_KEY or len(loc) != 1:
-        return f"{component.kind} {component.name!r}: {detail['msg']}, got {detail['input']!r}"
+        return f"{component.kind} {component.name!r}: {sentence(detail)}"
     keys = sorted(field.alias or name for name, field in model.model_fields.items())
     told = f"keys: {', '.join(keys)}" if keys else "it has no keys"
     return f"unknown key for {component.kind} {component.name!r}{suggestion(str(loc[0]), keys)} ({told})"

@@ -1,4 +1,4 @@
-"""How a fault is put into words: what was seen, what was expected, in the language of a run file."""
+"""How is a wrong setting put into words? What was seen and what was expected, in the language of a run file."""
 
 import math
 import re
