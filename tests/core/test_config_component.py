@@ -91,6 +91,12 @@ def test_a_path_given_in_python_starts_from_the_working_folder(tmp_path: Path, m
     assert Settings(path=Path("b/../a.npz")).path == tmp_path / "a.npz"
 
 
+def test_a_tilde_before_no_user_is_part_of_the_name(tmp_path: Path) -> None:
+    settings = Settings.model_validate({"path": "~nobody-here/a"}, context={"base_dir": tmp_path})
+
+    assert settings.path == tmp_path / "~nobody-here/a"
+
+
 def test_a_tilde_is_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HOME", str(tmp_path))
 

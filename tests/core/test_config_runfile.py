@@ -94,6 +94,10 @@ def test_an_environment_has_the_documented_defaults() -> None:
     assert (env.kwargs, env.max_episode_steps, env.wrappers) == ({}, None, ())
 
 
+def test_a_key_in_python_is_text() -> None:
+    assert faults_of({**LEAST, 1: 2}) == ["[1]: a key is text: put quotes around it"]  # type: ignore[dict-item]  # so it is
+
+
 def test_demonstrations_and_algorithm_must_be_given() -> None:
     assert faults_of({"seed": 1}) == ["algorithm: this key is missing", "demonstrations: this key is missing"]
 
@@ -118,6 +122,12 @@ def test_a_choice_made_in_python_stands() -> None:
     policy = Choice("policy", "cnn", Cnn(features=8))
 
     assert run_config({**LEAST, "policy": policy}).policy is policy
+
+
+def test_a_loss_term_chosen_in_python_has_the_weight_one() -> None:
+    (term,) = run_config({**LEAST, "losses": [Choice("loss", "nll", Nothing())]}).losses
+
+    assert term == LossChoice("loss", "nll", Nothing(), 1.0, "nll")
 
 
 def test_a_choice_of_another_kind_is_refused() -> None:
@@ -561,6 +571,13 @@ def test_where_each_value_came_from_is_known(tmp_path: Path, monkeypatch: pytest
     assert origin["evaluation.videos.mode"] == "a.yaml:7"
     assert origin["evaluation.videos.format"] == "default"
     assert origin["name"] == "default"
+
+
+def test_a_lone_source_knows_the_line_of_each_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write(tmp_path, "algorithm: {name: bc, n_epochs: 1}\ndemonstrations:\n  name: npz\n  path: x.npz\n")
+
+    assert load_run_file("a.yaml").origin["demonstrations[0].path"] == "a.yaml:4"
 
 
 def test_reading_run_files_imports_nothing_heavy(tmp_path: Path) -> None:

@@ -5,21 +5,9 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Self, get_args
 
-from pydantic import (
-    BaseModel,
-    ConfigDict,
-    GetCoreSchemaHandler,
-    ValidationError,
-    ValidationInfo,
-    model_validator,
-)
+from pydantic import BaseModel, ConfigDict, GetCoreSchemaHandler, ValidationError, ValidationInfo, model_validator
 from pydantic.functional_validators import ModelWrapValidatorHandler
-from pydantic_core import (
-    CoreSchema,
-    InitErrorDetails,
-    PydanticCustomError,
-    core_schema,
-)
+from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
 from pydantic_core.core_schema import ErrorType
 
 from mimetic.config.document import CommandLineText
@@ -107,8 +95,12 @@ def _absolute(value: object, info: ValidationInfo) -> Path:
     text = os.fspath(value) if isinstance(value, str | os.PathLike) else None
     if not isinstance(text, str) or not text or "\0" in text or not is_text(text):
         raise PydanticCustomError("path_text", "expected a path, seen {text}", {"text": seen(value)})
+    try:
+        named = Path(str(text)).expanduser()
+    except RuntimeError:  # there is no user of that name
+        named = Path(str(text))
     base = Path.cwd() if isinstance(value, CommandLineText) else base_dir(info)
-    path = (base / Path(str(text)).expanduser()).absolute()
+    path = (base / named).absolute()
     return path.resolve() if ".." in path.parts else path
 
 

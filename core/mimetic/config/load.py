@@ -1,6 +1,7 @@
 """From what the user wrote to one validated run, with the origin of every value."""
 
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -83,7 +84,7 @@ def _absent_distributions(document: Document) -> list[Fault]:
         except (InvalidRequirement, TypeError):
             continue  # validation says so
         if lacking:
-            message = f"this run needs {'; '.join(lacking)}. Install it: pip install '{text}'"
+            message = f"this run needs {'; '.join(lacking)}. Install it: pip install {shlex.quote(text)}"
             faults.append(document.fault(("plugins", index), message))
     return faults
 
@@ -98,13 +99,13 @@ def _origin(config: RunConfig, document: Document) -> dict[str, str]:
 def _origin_of(path: KeyPath, document: Document) -> str:
     """Find the place of a resolved value: shorthands were written in one word, the rest of them is default."""
     value: object = document.value
-    for index, part in enumerate(path):
+    written: KeyPath = ()
+    for part in path:
         if has_part(value, part):
             value = value[part]  # type: ignore[index]  # it has it
-        elif path[:index] == ("demonstrations",) and part == 0:
-            continue
+            written = (*written, part)
         elif isinstance(value, str) and part in ("name", "mode"):
-            return str(document.place(path[:index]))
-        else:
+            break
+        elif written != ("demonstrations",) or part != 0:
             return str(DEFAULT)
-    return str(document.place(path))
+    return str(document.place(written))

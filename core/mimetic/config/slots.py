@@ -135,6 +135,8 @@ class ComponentSlot:
         if choice.kind != self.kind:
             _refuse("choice_kind", f"expected a {self.kind}, seen the {choice.kind} {choice.name!r}")
         self._component(choice.name, ())
+        if self.keys and not isinstance(choice, LossChoice):
+            return LossChoice(choice.kind, choice.name, choice.config, 1.0, choice.name)
         return choice
 
     def _options(self, value: object) -> tuple[dict[str, Any], tuple[str, ...]]:

@@ -59,6 +59,8 @@ def sentence(detail: Mapping[str, Any]) -> str:
     kind, context = detail["type"], detail.get("ctx") or {}
     if kind == "missing":
         return "this key is missing"
+    if kind == "invalid_key":
+        return "a key is text: put quotes around it"
     if kind in ("value_error", "assertion_error"):
         return str(context.get("error") or "it is refused, and its plugin gives no reason")
     expected = expectation(detail)
