@@ -21,6 +21,9 @@ _UNGUARDED = (
     "`if __name__ == '__main__':`, because each process imports the script again; put the guard there, or leave "
     "processes out"
 )
+_PRELOADED = ["__main__", "mimetic.envs.vectors", "mimetic.envs.episodes"]
+"""What the process that all others are forked from imports, once for all of them."""
+
 _LOST = (EOFError, ConnectionResetError, BrokenPipeError)
 _FAULT = "mimetic.fault"
 
@@ -37,7 +40,7 @@ class ProcessVecEnv(SubprocVecEnv):
         if getattr(multiprocessing.current_process(), "_inheriting", False):  # this script is being imported by one
             raise EnvError(_UNGUARDED)
         if "forkserver" in multiprocessing.get_all_start_methods():
-            multiprocessing.set_forkserver_preload(["__main__", __package__])  # imported once, not in every process
+            multiprocessing.set_forkserver_preload(_PRELOADED)
         try:
             super().__init__([partial(_in_its_process, fn, index) for index, fn in enumerate(env_fns)])
             _raise_first(self.env_method("fault"))

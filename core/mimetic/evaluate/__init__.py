@@ -5,8 +5,35 @@ loop, ``lanes`` and ``native`` what it steps, ``ledger`` which episodes count, `
 ``result`` what is said about them.
 """
 
-from mimetic.evaluate.call import eval_policy
-from mimetic.evaluate.evaluation import evaluate, evaluate_venv
-from mimetic.evaluate.result import EvaluationResult, mean_interval
+import importlib
+from typing import TYPE_CHECKING
 
-__all__ = ["EvaluationResult", "eval_policy", "evaluate", "evaluate_venv", "mean_interval"]
+if TYPE_CHECKING:
+    from mimetic.evaluate.call import (
+        eval_policy as eval_policy,
+    )
+    from mimetic.evaluate.evaluation import (
+        evaluate as evaluate,
+        evaluate_venv as evaluate_venv,
+    )
+    from mimetic.evaluate.result import (
+        EvaluationResult as EvaluationResult,
+        mean_interval as mean_interval,
+    )
+
+_MODULE_OF = {
+    "EvaluationResult": "result",
+    "eval_policy": "call",
+    "evaluate": "evaluation",
+    "evaluate_venv": "evaluation",
+    "mean_interval": "result",
+}
+
+__all__ = sorted(_MODULE_OF)
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name when it is first asked for (PEP 562)."""
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'mimetic.evaluate' has no attribute {name!r}")
+    return getattr(importlib.import_module(f"mimetic.evaluate.{_MODULE_OF[name]}"), name)
