@@ -140,6 +140,25 @@ def test_a_biased_policy_sends_actions_within_the_bounds() -> None:
     assert policy.predict(samples(VECTOR, 3), deterministic=True)[0].tolist() == [[1.0]] * 3
 
 
+PAIRS = [(observed, "Discrete") for observed in OBSERVATION_SPACES] + [("a flat box", acted) for acted in ACTION_SPACES]
+
+
+@pytest.mark.parametrize(("observed", "acted"), PAIRS)
+def test_every_tensor_of_a_loss_is_on_the_policy_s_device(
+    observed: str, acted: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """BC-5, on torch's meta device: a tensor left on the CPU would not go together with the others."""
+    monkeypatch.setattr(torch.distributions.Distribution, "_validate_args", False)  # it would look at values
+    policy = policy_for(OBSERVATION_SPACES[observed], ACTION_SPACES[acted]).to("meta")
+    obs, _ = policy.obs_to_tensor(samples(OBSERVATION_SPACES[observed], 3))
+    acts = torch.as_tensor(samples(ACTION_SPACES[acted], 3)).to("meta")
+
+    values, log_prob, entropy = policy.evaluate_actions(obs, acts)
+    drawn, _, _ = policy(obs)
+
+    assert {tensor.device.type for tensor in (values, log_prob, entropy, drawn)} == {"meta"}
+
+
 # --- squashed policies ------------------------------------------------------------------------------------------
 
 

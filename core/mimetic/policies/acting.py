@@ -130,7 +130,7 @@ class PlainActor(Actor):
     def _deviations(self) -> np.ndarray | None:
         if not isinstance(self._policy.codec.action_space, spaces.Box):
             return None
-        return np.asarray(np.exp(self._policy.log_std.detach().numpy()))
+        return np.asarray(np.exp(self._policy.log_std.detach().cpu().numpy()))
 
 
 class DrawingActor(Actor):

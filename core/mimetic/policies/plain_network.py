@@ -37,7 +37,7 @@ _ACTIVATIONS: dict[type[nn.Module], Callable[[Any, Rows], Rows]] = {
 
 
 class _Memory:
-    """A module's tensor as an array that shares its memory, looked up again when either was replaced."""
+    """A module's tensor as an array: its own memory on the CPU, looked up again when it was replaced, else a copy."""
 
     def __init__(self, tensors: dict[str, Any], name: str) -> None:
         self._tensors, self._name = tensors, name
@@ -46,6 +46,8 @@ class _Memory:
 
     def read(self) -> np.ndarray:
         tensor = self._tensors[self._name]
+        if not tensor.is_cpu:
+            return np.asarray(tensor.detach().cpu().numpy())
         pointer = tensor.data_ptr()
         if pointer != self._pointer:
             self._pointer, self._array = pointer, tensor.detach().numpy()
@@ -53,7 +55,7 @@ class _Memory:
 
 
 class PlainNetwork:
-    """The actor of a feed-forward policy as numpy. It reads the policy's parameters at each call: none is copied."""
+    """The actor of a feed-forward policy as numpy. It reads the policy's parameters at each call, so it follows training."""
 
     def __init__(self, policy: MimeticPolicy, *, exact: bool = True) -> None:
         features = policy.pi_features_extractor
@@ -137,7 +139,7 @@ def _is_plain(policy: MimeticPolicy) -> bool:
     if not all(_is_known(layer) for layer in layers) or any(_has_hooks(module) for module in modules):
         return False
     tensors = [*features.buffers(), *extractor.policy_net.parameters(), *policy.action_net.parameters()]
-    return all(tensor.device.type == "cpu" and tensor.dtype in (torch.float32, torch.int64) for tensor in tensors)
+    return all(tensor.dtype in (torch.float32, torch.int64) for tensor in tensors)
 
 
 def _is_known(layer: nn.Module) -> bool:
