@@ -7,8 +7,8 @@ import numpy as np
 
 from mimetic.errors import EnvError
 
-GAP = 1  # pixels between two tiles
-LINE = (96, 96, 96)
+GAP = 2  # pixels between two tiles
+LINE = (64, 64, 64)
 
 
 def tile(frames: Sequence[object]) -> np.ndarray:

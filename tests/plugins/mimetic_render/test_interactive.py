@@ -108,16 +108,16 @@ def test_all_environments_are_tiled_in_order(
 
     seen = on_screen()
     n_rows, n_columns = grid
-    assert seen.shape == (n_rows * 41 - 1, n_columns * 61 - 1, 3)
+    assert seen.shape == (n_rows * 42 - 2, n_columns * 62 - 2, 3)
     for cell in range(n_rows * n_columns):
-        tile = seen[cell // n_columns * 41 :, cell % n_columns * 61 :][:40, :60]
+        tile = seen[cell // n_columns * 42 :, cell % n_columns * 62 :][:40, :60]
         assert (tile == (50 + 30 * cell if cell < n_envs else 0)).all()
 
 
 def test_frames_of_different_sizes_are_shown_beside_each_other(watched: Callable[..., InteractiveRender]) -> None:
     watched(*(Len(9, render_mode="rgb_array", size=size) for size in ((40, 60), (20, 70)))).reset()
 
-    assert on_screen().shape == (40, 70 + 1 + 70, 3)
+    assert on_screen().shape == (40, 70 + 2 + 70, 3)
 
 
 def test_a_picture_that_is_larger_than_the_screen_is_shrunk(watched: Callable[..., InteractiveRender]) -> None:

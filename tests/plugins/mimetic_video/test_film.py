@@ -213,7 +213,7 @@ def test_a_failing_encoder_ends_the_evaluation_with_what_it_said(
 ) -> None:
     monkeypatch.setattr(encoders, "_gif_output", lambda: ["-c:v", "no-such-codec", "-f", "gif"])
 
-    with pytest.raises(EncoderError, match=r"episode-000000\.gif: ffmpeg ended with status \d+: .*no-such-codec"):
+    with pytest.raises(EncoderError, match=r"episode-\d{6}\.gif: ffmpeg ended with status \d+: .*no-such-codec"):
         film(tmp_path, videos={"mode": "one", "format": "gif"})
 
 
