@@ -57,7 +57,7 @@ def test_json_is_another_name_for_jsonl(tmp_path: Path) -> None:
 
 
 def test_an_unknown_logger_is_refused_with_the_known_names(tmp_path: Path) -> None:
-    with pytest.raises(UnknownComponentError, match=r"'cvs'.*did you mean 'csv'") as caught:
+    with pytest.raises(UnknownComponentError, match=r"'cvs'. Did you mean 'csv'\?") as caught:
         configure(tmp_path, ["cvs"])
 
     assert isinstance(caught.value, ValueError)
