@@ -123,3 +123,26 @@ def observation_spaces() -> st.SearchStrategy[Space]:
     level = st.dictionaries(keys, leaf, min_size=1, max_size=3).map(spaces.Dict)
     nested = st.dictionaries(keys, st.one_of(leaf, level), min_size=1, max_size=2).map(spaces.Dict)
     return st.one_of(leaf, nested)
+
+
+class World(gym.Env[Any, Any]):
+    """Five steps of any observations, any actions; it asserts that each action is a member."""
+
+    def __init__(self, observation_space: Space, action_space: Space) -> None:
+        self.observation_space, self.action_space = observation_space, action_space
+
+    def reset(self, *, seed: int | None = None, options: Any = None) -> tuple[Any, dict[str, Any]]:
+        super().reset(seed=seed)
+        self.observation_space.seed(seed)
+        self.t = 0
+        return self.observation_space.sample(), {}
+
+    def step(self, action: Any) -> tuple[Any, float, bool, bool, dict[str, Any]]:
+        assert self.action_space.contains(np.asarray(action)), f"{action!r} is not in {self.action_space}"
+        self.t += 1
+        return self.observation_space.sample(), 1.0, self.t == 5, False, {}
+
+
+WORLD = "mimetic-tests/World-v0"
+
+gym.register(WORLD, entry_point="some_spaces:World")

@@ -55,6 +55,17 @@ def test_a_dict_is_read_in_the_order_of_its_space_nested_or_under_dotted_keys() 
     assert torch.equal(FlatFeatures(space)(obs), FlatFeatures(space)(dotted))
 
 
+def test_a_space_of_dotted_keys_takes_nested_observations_too() -> None:
+    """A policy for an environment that the platform built, and demonstrations as the environment itself gives them."""
+    nested = OBSERVATION_SPACES["nested Dict"]
+    obs = tensors(samples(nested, 3))
+    dotted = spaces.Dict(
+        [("a%2Eb", spaces.Discrete(2)), ("hand.grip", spaces.MultiBinary(2)), ("hand.force", spaces.Box(-1, 1, ()))]
+    )
+
+    assert torch.equal(FlatFeatures(dotted)(obs), FlatFeatures(nested)(obs))
+
+
 def test_a_missing_key_is_named() -> None:
     with pytest.raises(SpaceError, match="the observation has no key 'room'"):
         FlatFeatures(OBSERVATION_SPACES["Dict"])({"position": torch.zeros(1, 2)})

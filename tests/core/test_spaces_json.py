@@ -123,5 +123,17 @@ def test_a_bound_that_no_number_reaches_is_no_bound() -> None:
     assert space_difference(spaces.Box(-3.4e38, 3.4e38, (2,)), spaces.Box(-np.inf, np.inf, (2,))) is None
 
 
+def test_a_nested_dict_is_the_dict_of_its_parts_under_dotted_keys() -> None:
+    """Environments that the platform builds give one level, since vectorised environments know no more."""
+    nested = OBSERVATION_SPACES["nested Dict"]
+    dotted = spaces.Dict(
+        {"a%2Eb": spaces.Discrete(2), "hand.force": spaces.Box(-1, 1, ()), "hand.grip": spaces.MultiBinary(2)}
+    )
+
+    assert space_difference(nested, dotted) is None
+    assert space_difference(dotted, nested) is None
+    assert space_difference(dotted, spaces.Dict({"a.b": spaces.Discrete(2)})) is not None
+
+
 def test_bounds_can_be_left_out() -> None:
     assert space_difference(spaces.Box(-1, 1, (2,)), spaces.Box(-2, 1, (2,)), bounds=False) is None

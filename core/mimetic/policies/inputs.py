@@ -19,7 +19,7 @@ from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from torch import nn
 
 from mimetic.errors import SpaceError
-from mimetic.types.observations import escape_key
+from mimetic.types.observations import escape_key, unescape_key
 
 TensorObservations = torch.Tensor | Mapping[str, Any]
 """A tensor ``(N, *O)``, or a mapping of such, nested or under dotted keys."""
@@ -51,17 +51,20 @@ class InputLeaf:
         return tuple(self.space.shape or ())
 
     def pick(self, obs: Any) -> Any:
-        """Take this part out of an observation: an array, a nested mapping, or one with dotted keys."""
-        if self.path and isinstance(obs, Mapping) and self.key in obs:
-            return obs[self.key]
-        for key in self.path:
-            if not isinstance(obs, Mapping) or key not in obs:
-                raise SpaceError(f"the observation has no key {key!r}; the space has {'.'.join(self.path)!r}")
-            obs = obs[key]
+        """Take this part out of an observation: an array, a nested mapping, or one with dotted keys.
+
+        Space and observation may each be in either form; environments that the platform builds are dotted.
+        """
+        if self.path and isinstance(obs, Mapping):
+            if self.key in obs:
+                return obs[self.key]
+            is_dotted = len(self.path) == 1 and self.path[0] not in obs
+            for key in map(unescape_key, self.path[0].split(".")) if is_dotted else self.path:
+                if not isinstance(obs, Mapping) or key not in obs:
+                    raise SpaceError(f"the observation has no key {key!r}; the space has {'.'.join(self.path)!r}")
+                obs = obs[key]
         if isinstance(obs, Mapping):
-            raise SpaceError(
-                f"the observation is a mapping with keys {sorted(obs)}; expected an array for {self.space}"
-            )
+            raise SpaceError(f"the observation has the keys {sorted(obs)}; expected an array for {self.space}")
         return obs
 
     def rows(self, values: torch.Tensor) -> torch.Tensor:

@@ -37,7 +37,7 @@ _ACTIVATIONS: dict[type[nn.Module], Callable[[Any, Rows], Rows]] = {
 
 
 class _Memory:
-    """A module's tensor as an array: its own memory on the CPU, looked up again when it was replaced, else a copy."""
+    """A module's tensor as an array: its own memory on the CPU, looked up again once replaced, else a copy."""
 
     def __init__(self, tensors: dict[str, Any], name: str) -> None:
         self._tensors, self._name = tensors, name
@@ -55,7 +55,7 @@ class _Memory:
 
 
 class PlainNetwork:
-    """The actor of a feed-forward policy as numpy. It reads the policy's parameters at each call, so it follows training."""
+    """The actor of a feed-forward policy as numpy. It reads the parameters at each call, so it follows training."""
 
     def __init__(self, policy: MimeticPolicy, *, exact: bool = True) -> None:
         features = policy.pi_features_extractor

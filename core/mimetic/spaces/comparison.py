@@ -9,6 +9,7 @@ import numpy as np
 from gymnasium import spaces
 
 from mimetic.errors import SpaceError
+from mimetic.types.observations import escape_key
 
 Role = Literal["action", "observation"]
 
@@ -42,7 +43,7 @@ def space_difference(first: gym.Space[Any], second: gym.Space[Any], *, bounds: b
     """Say in what two spaces differ, or None when data of one is data of the other.
 
     Bounds are compared to float tolerance, and any two that no number reaches are the same bound;
-    ``bounds=False`` leaves the bounds of a Box out.
+    ``bounds=False`` leaves the bounds of a Box out. A nested Dict is the Dict of its parts under dotted keys.
     """
     if type(first) is not type(second):
         return f"{first} is a {type(first).__name__}, {second} is a {type(second).__name__}"
@@ -66,11 +67,27 @@ def is_channel_transpose(first: gym.Space[Any], second: gym.Space[Any]) -> bool:
     return b in ((a[2], a[0], a[1]), (a[1], a[2], a[0]))
 
 
+def dotted_spaces(space: spaces.Dict) -> dict[str, gym.Space[Any]]:
+    """List the parts of a nested Dict under their dotted keys, as the native dataset names them."""
+    parts: dict[str, gym.Space[Any]] = {}
+    for key, sub in space.spaces.items():
+        inner = dotted_spaces(sub) if isinstance(sub, spaces.Dict) else {"": sub}
+        parts |= {f"{escape_key(key)}.{name}".rstrip("."): part for name, part in inner.items()}
+    return parts
+
+
+def _is_nested(space: spaces.Dict) -> bool:
+    return any(isinstance(sub, spaces.Dict) for sub in space.spaces.values())
+
+
 def _dict_difference(first: spaces.Dict, second: spaces.Dict, bounds: bool) -> str | None:
-    if set(first.spaces) != set(second.spaces):
-        return f"keys {sorted(first.spaces)} are not keys {sorted(second.spaces)}"
-    for key, sub in first.spaces.items():
-        difference = space_difference(sub, second.spaces[key], bounds=bounds)
+    one, other = dict(first.spaces), dict(second.spaces)
+    if _is_nested(first) != _is_nested(second):
+        one, other = (dotted_spaces(space) if _is_nested(space) else dict(space.spaces) for space in (first, second))
+    if set(one) != set(other):
+        return f"keys {sorted(one)} are not keys {sorted(other)}"
+    for key, sub in one.items():
+        difference = space_difference(sub, other[key], bounds=bounds)
         if difference is not None:
             return f"key {key!r}: {difference}"
     return None
