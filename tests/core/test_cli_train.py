@@ -81,6 +81,7 @@ def test_every_fault_of_a_run_file_is_told_at_once_with_status_2(
     assert not (folder / "runs").exists() or not any((folder / "runs").iterdir())
 
 
+@pytest.mark.filterwarnings("default")
 def test_warnings_are_sentences(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Actions out of bounds are worth a note, and a note needs no line of code beside it."""
     np.savez(folder / "wild.npz", obs=np.zeros((10, 1), np.float32), acts=np.full((10, 1), 5.0, np.float32))
