@@ -404,7 +404,7 @@ def test_a_spec_needs_spaces() -> None:
 def test_a_policy_file_is_compared_with_the_spaces_that_it_is_to_act_in(tmp_path: Path) -> None:
     save_policy(trained(), tmp_path / "policy.safetensors")
 
-    with pytest.raises(SpaceError, match=r"made for the action space Discrete\(3\), not for Discrete\(2\)"):
+    with pytest.raises(SpaceError, match=r"its action space is Discrete\(3\), the environment.s Discrete\(2\)"):
         open_policy(tmp_path, observation_space=VECTOR, action_space=spaces.Discrete(2))
 
 

@@ -1,8 +1,8 @@
 """What is a policy, and how does anything act by one?
 
 ``actor_critic`` is the base class of trainable policies, ``inputs`` what their networks see of an observation,
-``actors`` what collection and evaluation call, ``acting`` how any policy becomes one, ``origins`` how a policy is
-built from a component and remembers it.
+``actors`` what collection and evaluation call, ``acting`` how any policy becomes one, ``plain_network`` how a small
+one is run exactly, ``origins`` how a policy is built from a component and remembers it.
 """
 
 import importlib
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     )
     from mimetic.policies.actors import (
         Actor as Actor,
+        EpisodeStreams as EpisodeStreams,
         UniformActor as UniformActor,
     )
     from mimetic.policies.inputs import (
@@ -37,6 +38,7 @@ _MODULE_OF = {
     "MimeticPolicy": "actor_critic",
     "codec_of": "actor_critic",
     "Actor": "actors",
+    "EpisodeStreams": "actors",
     "UniformActor": "actors",
     "FlatFeatures": "inputs",
     "InputLeaf": "inputs",

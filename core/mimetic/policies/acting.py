@@ -15,15 +15,14 @@ import torch
 from gymnasium import spaces
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.policies import ActorCriticPolicy, BasePolicy
-from stable_baselines3.common.preprocessing import is_image_space
 
 from mimetic.errors import SpaceError
 from mimetic.policies.actor_critic import MimeticPolicy, codec_of
 from mimetic.policies.actors import Actor, EpisodeStreams, UniformActor
 from mimetic.policies.choices import Chooser, chooser_of, parameters_of
+from mimetic.policies.fit import require_fit
 from mimetic.policies.plain_network import PlainNetwork, plain_network
-from mimetic.spaces import ActionCodec, space_difference
-from mimetic.spaces.comparison import is_channel_transpose
+from mimetic.spaces import ActionCodec
 from mimetic.types.observations import Observations, take_rows
 
 if TYPE_CHECKING:
@@ -76,7 +75,7 @@ def as_actor(
     if isinstance(policy, Actor):
         return policy
     if isinstance(policy, BaseAlgorithm | BasePolicy):
-        _require_same_spaces(policy, observation_space, action_space)
+        require_fit(policy, observation_space, action_space)
         actor = _sb3_actor(policy, deterministic, exact, EpisodeStreams(seed, STREAM))
         statistics = policy.get_vec_normalize_env() if isinstance(policy, BaseAlgorithm) else None
         if statistics is not None and statistics.norm_obs and not observations_normalized:
@@ -264,41 +263,3 @@ def _has_own_draw(policy: ActorCriticPolicy) -> bool:
     kind = type(policy)
     parent = MimeticPolicy if isinstance(policy, MimeticPolicy) else ActorCriticPolicy
     return kind.predict is parent.predict and kind._predict is parent._predict
-
-
-# --- spaces -----------------------------------------------------------------------------------------------------
-
-
-def _require_same_spaces(
-    policy: BaseAlgorithm | BasePolicy, observation_space: gym.Space[Any], action_space: gym.Space[Any]
-) -> None:
-    model = policy.policy if isinstance(policy, BaseAlgorithm) else policy
-    difference = _observation_difference(model, model.observation_space, observation_space)
-    if difference is not None:
-        raise SpaceError(
-            f"the policy does not fit the environment: its observation space is {model.observation_space}, the "
-            f"environment's {observation_space}: {difference}"
-        )
-    difference = space_difference(model.action_space, action_space)
-    if difference is not None:
-        raise SpaceError(
-            f"the policy does not fit the environment: its action space is {model.action_space}, the environment's "
-            f"{action_space}: {difference}"
-        )
-
-
-def _observation_difference(policy: BasePolicy, own: gym.Space[Any], given: gym.Space[Any]) -> str | None:
-    """Say what keeps a policy from taking these observations; images that it transposes itself do not."""
-    if isinstance(own, spaces.Dict) and isinstance(given, spaces.Dict) and set(own.spaces) == set(given.spaces):
-        parts = (_observation_difference(policy, sub, given.spaces[key]) for key, sub in own.spaces.items())
-        return next((difference for difference in parts if difference is not None), None)
-    if is_channel_transpose(own, given) and _transposes(policy, own, given):
-        return None
-    return space_difference(own, given, bounds=False)
-
-
-def _transposes(policy: BasePolicy, own: gym.Space[Any], given: gym.Space[Any]) -> bool:
-    if isinstance(policy, MimeticPolicy):
-        return policy.takes_transposed_images
-    height, width, channels = given.shape or ()
-    return is_image_space(own) and own.shape == (channels, height, width)

@@ -306,7 +306,7 @@ def test_file_warm_starts_from_a_saved_policy_and_remembers_what_that_was(tmp_pa
 def test_file_compares_spaces(tmp_path: Path) -> None:
     made("mlp").save(tmp_path / "policy.safetensors")
 
-    with pytest.raises(SpaceError, match=r"made for the action space Discrete\(3\), not for Discrete\(2\)"):
+    with pytest.raises(SpaceError, match=r"its action space is Discrete\(3\), the environment.s Discrete\(2\)"):
         made(f"file:path={tmp_path / 'policy.safetensors'}", VECTOR, spaces.Discrete(2))
 
 
