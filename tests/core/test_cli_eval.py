@@ -256,6 +256,15 @@ def test_a_trained_policy_gives_the_same_bytes_for_any_number_of_environments(
     assert len(outputs) == 1
 
 
+def test_a_policy_made_for_nested_observations_acts_in_an_environment_that_has_them(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = saved(tmp_path / "policy.safetensors", {"id": env_id("Nested")}, "multi-input")
+
+    assert main(["eval", path, "--episodes", "2", "--n-envs", "2", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["len_mean"] == 3.0
+
+
 def test_a_policy_for_other_observations_ends_with_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     path = saved(tmp_path / "policy.safetensors", {"id": "CartPole-v1"})
 
@@ -295,7 +304,7 @@ def settings_of(*words: str) -> Any:
     return read_words(*words)[0]
 
 
-def saved(path: Path, env: dict[str, Any]) -> str:
+def saved(path: Path, env: dict[str, Any], policy: str = "mlp") -> str:
     made = gym.make(env["id"], **env.get("kwargs", {}))
     context = PolicyContext(
         observation_space=made.observation_space,
@@ -304,7 +313,7 @@ def saved(path: Path, env: dict[str, Any]) -> str:
         seed=0,
         base_dir=path.parent,
     )
-    save_policy(build_policy("mlp", context), path, env=env)
+    save_policy(build_policy(policy, context), path, env=env)
     return os.fspath(path)
 
 

@@ -107,6 +107,13 @@ def test_nested_observations_come_under_dotted_keys() -> None:
     assert env.observation_space.contains(obs)
 
 
+def test_the_spaces_that_policies_are_made_for_nest_as_demonstrations_do() -> None:
+    observation_space, _ = spaces_of(EnvConfig(id=env_id("Nested")))
+
+    assert isinstance(observation_space, gym.spaces.Dict)
+    assert isinstance(observation_space["arm"], gym.spaces.Dict)
+
+
 def test_observations_of_one_level_stay_as_they_are() -> None:
     env = make_env(EnvConfig(id="mimetic-tests/DictObs-v0", kwargs={"k": 3}))
 

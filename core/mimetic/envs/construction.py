@@ -93,10 +93,15 @@ def make_env(
 
 
 def spaces_of(env: "EnvConfig") -> tuple[gym.Space[Any], gym.Space[Any]]:
-    """Return observation and action space of the wrapped environment, which is built once and closed again."""
+    """Return observation and action space of the wrapped environment, which is built once and closed again.
+
+    A nested Dict stays as it nests, as demonstrations hold it and policies are made for it; :func:`make_env` gives
+    the same observations under dotted keys.
+    """
     built = make_env(env)
     try:
-        return built.observation_space, built.action_space
+        inner = built.env if isinstance(built, FlatKeys) else built
+        return inner.observation_space, built.action_space
     finally:
         built.close()
 

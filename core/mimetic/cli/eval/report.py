@@ -44,10 +44,16 @@ def tell(
         sys.stderr.write("".join(f"{place}\n" for place in places))
         return
     how = "deterministic" if settings.deterministic else "stochastic"
-    steps = sum(episode.length for episode in result.episodes)
-    head = f"{env.id}: {len(result.episodes)} episodes, {steps:,} steps, {how}, seed {options.seed}"
+    if settings.explore is not None:
+        how += f" with {settings.explore.name}"
+    counts = _count(len(result.episodes), "episode"), _count(sum(each.length for each in result.episodes), "step")
+    head = f"{env.id}: {', '.join(counts)}, {how}, seed {options.seed}"
     early = ["interrupted: these are the episodes that were complete"] if result.interrupted else []
     sys.stdout.write("\n".join([head, *early, *_table(result.statistics), *places]) + "\n")
+
+
+def _count(n: int, what: str) -> str:
+    return f"{n:,} {what}{'' if n == 1 else 's'}"
 
 
 def _table(said: Mapping[str, float | int | None]) -> Sequence[str]:
