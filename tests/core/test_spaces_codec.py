@@ -148,6 +148,18 @@ def test_a_side_without_width_squashes_to_its_only_value() -> None:
     assert codec.decode_numpy(np.array([[0.3]], np.float32)).tolist() == [[2.0]]
 
 
+def test_a_codec_first_used_in_inference_mode_still_passes_gradients() -> None:
+    codec = ActionCodec(spaces.Box(-2, 2, (1,)), squash=True)
+    drawn = torch.zeros(1, 1, requires_grad=True)
+    with torch.inference_mode():
+        codec.decode(torch.zeros(1, 1))
+
+    torch.autograd.backward(codec.decode(drawn).sum())
+
+    assert drawn.grad is not None
+    assert drawn.grad.item() == 2.0
+
+
 # --- members ----------------------------------------------------------------------------------------------------
 
 

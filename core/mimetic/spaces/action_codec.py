@@ -6,6 +6,7 @@ boxes of any rank, integer boxes, ``Discrete(start=1)``, grids of categories and
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import gymnasium as gym
@@ -18,6 +19,16 @@ from mimetic.spaces.comparison import refuse_unsupported
 
 SQUASH_MARGIN = 1e-6
 """How far from -1 and 1 a squashed action is kept: at the bound its log-probability would have no floor."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Constants:
+    """Numbers of a space on one device."""
+
+    start: torch.Tensor  # (D,) int64, the smallest category of each
+    low: torch.Tensor  # (D,)
+    high: torch.Tensor  # (D,)
+    span: torch.Tensor  # (D,) high - low, 1 where that is 0
 
 
 class ActionCodec:
@@ -39,7 +50,7 @@ class ActionCodec:
         self._is_integer_box = self._is_box and action_space.dtype.kind in "iub"  # type: ignore[union-attr]  # a Box has one
         self._start = _start(action_space)
         self._low, self._high = _bounds(action_space)
-        self._constants: dict[torch.device, tuple[torch.Tensor, torch.Tensor, torch.Tensor]] = {}
+        self._constants: dict[torch.device, _Constants] = {}
 
     def __repr__(self) -> str:
         return f"ActionCodec({self.action_space}, squash={self.squash})"
@@ -52,13 +63,13 @@ class ActionCodec:
         rows = (_tensor(acts) if isinstance(acts, np.ndarray) else acts).reshape(len(acts), -1)
         if rows.shape[1] != self.n_dims:
             raise SpaceError(f"actions of shape {tuple(acts.shape)} do not fit {self.action_space}, shape {self.shape}")
-        start, low, span = self._on(rows.device)
+        constants = self._on(rows.device)
         if self._is_box and self.squash:
-            scaled = 2.0 * (rows.float() - low) / span - 1.0
+            scaled = 2.0 * (rows.float() - constants.low) / constants.span - 1.0
             return scaled.clamp(-1.0 + SQUASH_MARGIN, 1.0 - SQUASH_MARGIN)
         if self._is_box or isinstance(self.action_space, spaces.MultiBinary):
             return rows.float()
-        categories = rows.long() - start
+        categories = rows.long() - constants.start
         return categories[:, 0] if isinstance(self.action_space, spaces.Discrete) else categories
 
     def decode(self, encoded: torch.Tensor) -> torch.Tensor:
@@ -67,17 +78,17 @@ class ActionCodec:
         A float Box that is not squashed is not clipped: its log-probability stays that of what was drawn. All
         other actions are members of the space.
         """
-        start, low, span = self._on(encoded.device)
+        constants = self._on(encoded.device)
         rows = encoded.reshape(len(encoded), -1)
         if not self._is_box:
             dtype = torch.int8 if isinstance(self.action_space, spaces.MultiBinary) else torch.int64
-            return (rows.to(dtype) + start.to(dtype)).reshape(-1, *self.shape)
+            return (rows.to(dtype) + constants.start.to(dtype)).reshape(-1, *self.shape)
         if self.squash:
-            rows = low + 0.5 * (rows + 1.0) * span
+            rows = constants.low + 0.5 * (rows + 1.0) * constants.span
         if self._is_integer_box:
             rows = rows.round()
         if self.squash or self._is_integer_box:
-            rows = torch.clamp(rows, low, self._tensor_high(encoded.device))
+            rows = torch.clamp(rows, constants.low, constants.high)
         return rows.reshape(-1, *self.shape)
 
     def decode_numpy(self, encoded: np.ndarray) -> np.ndarray:
@@ -117,18 +128,19 @@ class ActionCodec:
             raise SpaceError(f"the policy's action in row {row}, {rows[row].tolist()}, is not in {self.action_space}")
         return members
 
-    def _on(self, device: torch.device) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-        """Return start, low and span as tensors on a device, made once."""
+    def _on(self, device: torch.device) -> _Constants:
+        """Return the space's numbers as tensors on a device, made once."""
         if device not in self._constants:
-            start = torch.as_tensor(self._start, device=device)
-            low = torch.as_tensor(self._low, dtype=torch.float32, device=device)
             span = self._high - self._low
             span[span == 0] = 1.0
-            self._constants[device] = start, low, torch.as_tensor(span, dtype=torch.float32, device=device)
+            with torch.inference_mode(False):  # made there, they could take no part in a gradient later
+                self._constants[device] = _Constants(
+                    start=torch.as_tensor(self._start, device=device),
+                    low=torch.as_tensor(self._low, dtype=torch.float32, device=device),
+                    high=torch.as_tensor(self._high, dtype=torch.float32, device=device),
+                    span=torch.as_tensor(span, dtype=torch.float32, device=device),
+                )
         return self._constants[device]
-
-    def _tensor_high(self, device: torch.device) -> torch.Tensor:
-        return torch.as_tensor(self._high, dtype=torch.float32, device=device)
 
 
 def _distribution_space(space: gym.Space[Any], n_dims: int, squash: bool) -> gym.Space[Any]:
