@@ -13,7 +13,7 @@ import torch
 from gymnasium import spaces
 
 from mimetic import Trajectory, save_demonstrations, storage
-from mimetic.errors import ConfigError, DataError, SpaceError, TargetExistsError
+from mimetic.errors import ConfigError, DataError, MimeticError, SpaceError, TargetExistsError
 from mimetic.plugins import discover, using
 from mimetic.run import RunInfo, RunResult, execute
 from mimetic.testing import fake_distribution
@@ -392,6 +392,26 @@ def test_rollouts_over_a_file_that_exists_are_refused_before_training(
         execute(a_run(data, evaluation=evaluation), out=tmp_path / "run")
 
     assert events == []
+
+
+def test_films_that_cannot_be_made_are_refused_before_training(
+    data: Path, tmp_path: Path, events: list[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Found out at the end, it would cost the hours of training before it."""
+    monkeypatch.setattr("imageio_ffmpeg.get_ffmpeg_exe", lambda: str(tmp_path / "no-ffmpeg"))
+
+    with pytest.raises(MimeticError, match="ffmpeg"):
+        execute(a_run(data, evaluation={"n_episodes": 1, "videos": "one"}), out=tmp_path / "run")
+
+    assert events == []
+    assert not (tmp_path / "run").exists()
+
+
+def test_the_counted_episodes_are_filmed(data: Path, tmp_path: Path) -> None:
+    execute(a_run(data, evaluation={"n_episodes": 2, "videos": "episodes"}), out=tmp_path / "run")
+
+    videos = tmp_path / "run" / "videos"
+    assert {"episode-000000.mp4", "episode-000001.mp4", "index.json"} <= {path.name for path in videos.iterdir()}
 
 
 def test_a_device_that_is_not_there_is_refused(data: Path, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """``mimetic demo``: the whole way, on the demonstrations that come along."""
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
@@ -10,6 +11,7 @@ RUN_FILE = Path(__file__).with_name("demo.yaml")
 def run(argv: list[str]) -> int:
     """Train and evaluate (and film, where a plugin can) a policy for CartPole."""
     options = _parser().parse_args(argv)
+    os.environ.setdefault("SDL_VIDEODRIVER", "dummy")  # frames are drawn for films alone: look for no display
 
     from mimetic.cli.telling import plain_warnings
     from mimetic.cli.train import tell

@@ -1,8 +1,12 @@
 """When is the policy evaluated during a run, and where do the numbers go?"""
 
+import warnings
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
 from stable_baselines3.common.policies import ActorCriticPolicy
 
-from mimetic.config import EvaluationConfig, RunConfig
+from mimetic.config import EnvConfig, EvaluationConfig, RunConfig
 from mimetic.errors import ConfigError, Fault, TargetExistsError
 from mimetic.evaluate import EvaluationResult, evaluate
 from mimetic.logs import HierarchicalLogger
@@ -19,6 +23,7 @@ def check_evaluation(config: RunConfig) -> None:
     Raises:
         ConfigError: an evaluation is asked for, and no environment is named.
         TargetExistsError: its episodes would be saved over a file that exists.
+        MimeticError: what is to be put around the environment cannot be built, or cannot make a step.
     """
     settings = config.evaluation
     if settings is None:
@@ -29,6 +34,17 @@ def check_evaluation(config: RunConfig) -> None:
         raise TargetExistsError(
             Fault(f"{settings.save_rollouts} exists, and is not written over", "evaluation.save_rollouts")
         )
+    if settings.videos or settings.reward or settings.explore or settings.wrappers or settings.vectorization != "sb3":
+        _rehearse(config.env, settings)
+
+
+def _rehearse(env: EnvConfig, settings: EvaluationConfig) -> None:
+    """Make one step with random actions, films and all, into a folder that is thrown away."""
+    one_step = {"n_episodes": 1, "n_timesteps": None, "n_envs": 1, "max_steps": 1, "processes": False}
+    nothing_kept = {"render": False, "save_rollouts": None}
+    with TemporaryDirectory(prefix="mimetic-") as folder, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # the episode is cut after its first step, which is no news
+        evaluate(None, env, settings.model_copy(update=one_step | nothing_kept), seed=0, out=Path(folder))
 
 
 class Evaluations:

@@ -16,7 +16,7 @@ from mimetic.plugins import registry
 from mimetic.policies import build_policy
 from mimetic.rollout import undisturbed
 from mimetic.run.evaluations import Evaluations, check_evaluation
-from mimetic.run.inputs import Inputs, gather
+from mimetic.run.inputs import Inputs, check_policy, gather
 from mimetic.run.result import RunInfo, RunResult
 from mimetic.run.surroundings import find_device, torch_threads
 from mimetic.rundir import Manifest, RunDir, describe_machine, git_state, installed_versions, plugin_records
@@ -62,6 +62,7 @@ def _execute(config: RunConfig, base_dir: Path, run_dir: RunDir) -> RunResult:
             base_dir=base_dir,
         ),
     )
+    check_policy(config.policy.name, policy, inputs.spaces)
     losses = build_terms(config.losses, LossContext(action_space=inputs.spaces.action, device=device))
 
     run = RunInfo(config.name, run_dir.path, config.seed, config)

@@ -6,11 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import gymnasium as gym
+from stable_baselines3.common.policies import ActorCriticPolicy
 
 from mimetic.config import RunConfig
 from mimetic.envs import spaces_of
 from mimetic.errors import ConfigError, Fault, SpaceError
 from mimetic.hookspecs import DataSourceContext
+from mimetic.policies import MimeticPolicy
 from mimetic.spaces import space_difference
 from mimetic.types import Demonstrations, as_demonstrations, check_demonstrations, concatenate_demonstrations
 
@@ -65,6 +67,21 @@ def agreed_spaces(of_env: Spaces | None, env_id: str, sources: Sequence[tuple[st
         _agreed("observation", [(who, space) for who, space, _ in stated if space is not None], bounds=False),
         _agreed("action", [(who, space) for who, _, space in stated if space is not None], bounds=True),
     )
+
+
+def check_policy(name: str, policy: object, spaces: Spaces) -> None:
+    """Raise, before a run writes anything, unless the policy that a component built can learn in these spaces.
+
+    Raises:
+        ConfigError: it acts, and has nothing that could be trained.
+        SpaceError: its images have their channels on the other side, and it does not turn them itself.
+    """
+    if not isinstance(policy, ActorCriticPolicy):
+        what = f"{name!r} built a {type(policy).__name__}, which acts but cannot be trained"
+        raise ConfigError(Fault(f"{what}; expected an ActorCriticPolicy", "policy"))
+    difference = space_difference(policy.observation_space, spaces.observation, bounds=False)
+    if difference is not None and not isinstance(policy, MimeticPolicy):
+        raise SpaceError(f"policy {name!r} takes other observations than the demonstrations hold: {difference}")
 
 
 def _agreed(role: str, stated: Sequence[tuple[str, gym.Space[Any]]], *, bounds: bool) -> gym.Space[Any]:
