@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     import gymnasium as gym
     import torch
     from stable_baselines3.common.policies import ActorCriticPolicy
+    from stable_baselines3.common.vec_env import VecEnv
 
     from mimetic.algorithms import Report
     from mimetic.evaluate import EvaluationResult
@@ -153,6 +154,7 @@ class PolicyContext:
     device: torch.device
     seed: int
     base_dir: Path
+    venv: VecEnv | None = None  # what it will act in, where that is known: for one that looks at more than observations
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)

@@ -652,9 +652,7 @@ def test_native_environments_obey_the_time_limit() -> None:
     assert [(record.length, record.truncated) for record in result.episodes] == [(4, True)] * 3
 
 
-@pytest.mark.parametrize(
-    "asked", [{"videos": "one"}, {"render": True}, {"reward": "step"}, {"wrappers": ["scale"]}, {"save_rollouts": "x"}]
-)
+@pytest.mark.parametrize("asked", [{"videos": "one"}, {"render": True}, {"reward": "step"}, {"wrappers": ["scale"]}])
 def test_nothing_goes_around_native_environments(asked: Any, tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"vectorization: native environments .* so there is no "):
         evaluation(None, EnvConfig(id="CartPole-v1"), vectorization="native", out=tmp_path, **asked)

@@ -1,8 +1,8 @@
 """How well does a policy do, exactly? Statistics over a number of episodes that is known beforehand.
 
-``evaluation`` is the way from policy and environment to the result, ``call`` the same in one call, ``playing`` the
-loop, ``lanes`` and ``native`` what it steps, ``ledger`` which episodes count, ``rollouts`` how they are kept,
-``result`` what is said about them.
+``evaluation`` is the way from policy and environment to the result, ``call`` the same in one call, ``collection`` the
+way to demonstrations on the disk, ``playing`` the loop, ``lanes`` and ``native`` what it steps, ``ledger`` which
+episodes count, ``rollouts`` how they are kept, ``result`` what is said about them.
 """
 
 import importlib
@@ -11,6 +11,10 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from mimetic.evaluate.call import (
         eval_policy as eval_policy,
+    )
+    from mimetic.evaluate.collection import (
+        Collection as Collection,
+        collect as collect,
     )
     from mimetic.evaluate.evaluation import (
         evaluate as evaluate,
@@ -22,7 +26,9 @@ if TYPE_CHECKING:
     )
 
 _MODULE_OF = {
+    "Collection": "collection",
     "EvaluationResult": "result",
+    "collect": "collection",
     "eval_policy": "call",
     "evaluate": "evaluation",
     "evaluate_venv": "evaluation",

@@ -69,7 +69,7 @@ def eval_policy(
     if eval_n_timesteps is None and eval_n_episodes is None:
         raise ConfigError("an evaluation needs an end: give eval_n_timesteps, eval_n_episodes or both")
     folder = None if log_dir is None else Path(log_dir).absolute()
-    settings = _settings(
+    settings = settings_of(
         {
             "n_episodes": eval_n_episodes,
             "n_timesteps": eval_n_timesteps,
@@ -97,21 +97,22 @@ def eval_policy(
             )
         result = evaluate_venv(policy, venv_or_env_id, settings, seed=seed)
     else:
-        result = evaluate(policy, _env(venv_or_env_id, env_kwargs), settings, seed=seed, out=folder)
+        result = evaluate(policy, env_of(venv_or_env_id, env_kwargs), settings, seed=seed, out=folder)
     document = result.as_dict()
     if folder is not None:
         RunDir(folder, made=False).write_json(EVALUATION, document)
     return document
 
 
-def _settings(values: Mapping[str, Any]) -> EvaluationConfig:
+def settings_of(values: Mapping[str, Any]) -> EvaluationConfig:
+    """Validate settings; every fault is reported under its name."""
     try:
         return EvaluationConfig.model_validate(values)
     except ValidationError as error:
         raise_faults(error, Document(dict(values)))
 
 
-def _env(env: EnvConfig | str, kwargs: Mapping[str, Any] | None) -> EnvConfig:
+def env_of(env: EnvConfig | str, kwargs: Mapping[str, Any] | None) -> EnvConfig:
     """Return what is built. Arguments may be any objects here: nothing is written down."""
     if isinstance(env, str):
         env = EnvConfig(id=env)

@@ -1,5 +1,6 @@
 """How well does a policy do? The way from a policy and an environment to statistics, in the order of events."""
 
+import sys
 import warnings
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack, nullcontext
@@ -32,6 +33,9 @@ from mimetic.rollout import undisturbed
 if TYPE_CHECKING:
     from tqdm.std import tqdm as ProgressBar
 
+UNTIL_STOPPED = sys.maxsize
+"""As a number of episodes: until somebody closes the window, or Ctrl-C."""
+
 
 def evaluate(
     policy: Any,
@@ -63,18 +67,11 @@ def evaluate(
         EnvError: The environment cannot be built, rendered or stepped.
         SpaceError: The policy does not fit the environment.
     """
-    plan = _plan(settings, seed)
+    plan = plan_of(settings, seed)
     refuse_what_cannot_end_well(settings, out)
     with ExitStack() as stack:
         stack.enter_context(undisturbed(policy, seed))
-        lanes: Lanes
-        if settings.vectorization == "native":
-            lanes = NativeLanes(make_native(env, settings, plan.n_envs), plan)
-            raw_spaces = None
-        else:
-            venv = build_venv(env, settings, plan, out)
-            lanes = PlannedLanes(venv)
-            raw_spaces = venv.get_attr("raw_spaces", [0])[0]
+        lanes, raw_spaces = open_lanes(env, settings, plan, out)
         stack.callback(lanes.close)
         actor = build_actor(policy, lanes, settings, seed=seed, out=out, device=device)
         rollouts = _rollouts(settings, raw_spaces)
@@ -95,7 +92,7 @@ def evaluate_venv(
     """
     refuse_for_a_venv(settings, venv)
     refuse_what_cannot_end_well(settings, None)
-    plan = _plan(settings, seed, n_envs=venv.num_envs)
+    plan = plan_of(settings, seed, n_envs=venv.num_envs)
     normalizer = unwrap_vec_wrapper(venv, VecNormalize)
     with ExitStack() as stack:
         stack.enter_context(undisturbed(policy, seed))
@@ -115,7 +112,7 @@ def evaluate_venv(
 def _evaluated(
     lanes: Lanes, actor: Actor, plan: EpisodePlan, rollouts: Rollouts | None, progress: bool
 ) -> EvaluationResult:
-    with rollouts or nullcontext(), _progress_bar(plan, progress) as bar:
+    with rollouts or nullcontext(), progress_bar(plan, progress) as bar:
 
         def on_counted(episode: FinishedEpisode) -> None:
             bar.update(episode.record.length if plan.n_episodes is None else 1)
@@ -125,7 +122,7 @@ def _evaluated(
         ledger = Ledger(plan.n_episodes, plan.n_timesteps, on_counted)
         interrupted = play(lanes, actor, plan, ledger, keeps_marks=rollouts is not None)
         records = lanes.finish([each.record for each in ledger.counted])
-    _warn_of_cuts(ledger.counted, plan)
+    warn_of_cuts([each.record.index for each in ledger.counted if each.cut], len(ledger.counted), plan)
     return EvaluationResult(
         statistics=statistics_of(ledger.counted, plan.seed),
         episodes=tuple(records),
@@ -134,13 +131,26 @@ def _evaluated(
     )
 
 
-def _plan(settings: EvaluationConfig, seed: int, n_envs: int | None = None) -> EpisodePlan:
+def plan_of(settings: EvaluationConfig, seed: int, n_envs: int | None = None) -> EpisodePlan:
+    """Say which episodes are played where."""
     if settings.n_episodes is None and settings.n_timesteps is None:
         raise ConfigError("an evaluation needs an end: give n_episodes, n_timesteps or both")
     wanted = settings.n_envs
     if settings.n_timesteps is None and settings.n_episodes is not None:
         wanted = min(wanted, settings.n_episodes)  # more would have nothing to play
     return EpisodePlan(seed, n_envs or wanted, settings.n_episodes, settings.n_timesteps, settings.max_steps)
+
+
+def open_lanes(
+    env: EnvConfig, settings: EvaluationConfig, plan: EpisodePlan, out: Path | None
+) -> tuple[Lanes, tuple[gym.Space[Any], gym.Space[Any]]]:
+    """Build what is stepped; return it with the spaces of the raw observations and actions."""
+    if settings.vectorization == "native":
+        native = make_native(env, settings, plan.n_envs)
+        spaces = (native.single_observation_space, native.single_action_space)
+        return NativeLanes(native, plan, record=settings.save_rollouts is not None), spaces
+    venv = build_venv(env, settings, plan, out)
+    return PlannedLanes(venv), venv.get_attr("raw_spaces", [0])[0]
 
 
 # --- what goes on beside ----------------------------------------------------------------------------------------
@@ -152,10 +162,12 @@ def _rollouts(settings: EvaluationConfig, raw_spaces: tuple[gym.Space[Any], gym.
     return Rollouts(settings.save_rollouts, *raw_spaces)
 
 
-def _progress_bar(plan: EpisodePlan, progress: bool) -> "AbstractContextManager[ProgressBar[Any]]":
+def progress_bar(plan: EpisodePlan, progress: bool) -> "AbstractContextManager[ProgressBar[Any]]":
+    """Return a bar on standard error that counts episodes, or steps when there is no number of episodes."""
     in_steps = plan.n_episodes is None
+    total = plan.n_timesteps if in_steps else plan.n_episodes
     return tqdm(
-        total=plan.n_timesteps if in_steps else plan.n_episodes,
+        total=None if total == UNTIL_STOPPED else total,
         unit="step" if in_steps else "episode",
         disable=None if progress else True,
         leave=False,
@@ -163,11 +175,11 @@ def _progress_bar(plan: EpisodePlan, progress: bool) -> "AbstractContextManager[
     )
 
 
-def _warn_of_cuts(counted: Sequence[FinishedEpisode], plan: EpisodePlan) -> None:
-    cut = [each.record.index for each in counted if each.cut]
+def warn_of_cuts(cut: Sequence[int], n_counted: int, plan: EpisodePlan) -> None:
+    """Warn of the episodes that the step ceiling cut."""
     if cut:
         warnings.warn(
-            f"{len(cut)} of {len(counted)} episodes made {plan.max_steps:,} steps without an end (the first is episode "
+            f"{len(cut)} of {n_counted} episodes made {plan.max_steps:,} steps without an end (the first is episode "
             f"{cut[0]}), so they were cut and are marked truncated; max_steps sets the limit",
             stacklevel=4,
         )

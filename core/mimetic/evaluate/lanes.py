@@ -50,6 +50,7 @@ class Lanes(Protocol):
     observation_space: gym.Space[Any]
     action_space: gym.Space[Any]
     exact: bool  # whether every episode begins from its own seed, whatever n_envs is
+    venv: VecEnv | None  # what is stepped, where that is stable-baselines3's kind
 
     def reset(self) -> Any:
         """Begin the first episodes; return their observations."""
@@ -71,6 +72,7 @@ class PlannedLanes:
 
     def __init__(self, venv: VecEnv) -> None:
         """Step ``venv``, and close it at the end."""
+        self.venv: VecEnv | None = venv
         self._venv = venv
         self.n_envs = venv.num_envs
         self.observation_space = venv.observation_space
@@ -110,6 +112,7 @@ class VenvLanes:
 
     def __init__(self, venv: VecEnv, plan: EpisodePlan, *, record: bool = False) -> None:
         """Step ``venv``; with ``record`` keep the raw episodes, which each environment's RolloutInfoWrapper knows."""
+        self.venv: VecEnv | None = venv
         self._venv = venv
         self._max_steps = plan.max_steps
         self._next = np.arange(venv.num_envs)

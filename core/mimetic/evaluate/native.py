@@ -6,12 +6,16 @@ from typing import TYPE_CHECKING, Any
 import gymnasium as gym
 import numpy as np
 from gymnasium.vector import AutoresetMode, VectorEnv
+from stable_baselines3.common.vec_env import VecEnv
 
 from mimetic.envs import EpisodePlan, EpisodeRecord
 from mimetic.errors import ConfigError, EnvError
 from mimetic.evaluate.lanes import Ending, Moment
+from mimetic.evaluate.native_history import NativeHistory
+from mimetic.rollout.history import row_of
 from mimetic.seeding import derive_seed
 from mimetic.spaces import refuse_unsupported
+from mimetic.types import Trajectory
 
 if TYPE_CHECKING:
     from mimetic.config import EnvConfig, EvaluationConfig
@@ -30,7 +34,6 @@ def make_native(env: "EnvConfig", settings: "EvaluationConfig", n_envs: int) -> 
         "videos": settings.videos,
         "render": settings.render,
         "reward": settings.reward,
-        "save_rollouts": settings.save_rollouts,
     }
     refused = [name for name, value in asked.items() if value]
     if refused:
@@ -53,9 +56,10 @@ class NativeLanes:
     """A gymnasium vector environment. Its episodes have no seeds of their own, so none can be repeated alone."""
 
     exact = False
+    venv: VecEnv | None = None
 
-    def __init__(self, venv: VectorEnv[Any, Any, Any], plan: EpisodePlan) -> None:
-        """Step ``venv``, and close it at the end."""
+    def __init__(self, venv: VectorEnv[Any, Any, Any], plan: EpisodePlan, *, record: bool = False) -> None:
+        """Step ``venv``, and close it at the end; with ``record`` keep the episodes."""
         refuse_unsupported(venv.single_observation_space, "observation")
         refuse_unsupported(venv.single_action_space, "action")
         self._venv = venv
@@ -66,6 +70,8 @@ class NativeLanes:
         self._stuck = np.zeros(venv.num_envs, bool)
         self._resets = np.zeros(venv.num_envs, bool)  # the next step is a reset there
         self._totals = np.zeros(venv.num_envs, np.float64)
+        self._records = record
+        self._history: NativeHistory | None = None
         self.n_envs = venv.num_envs
         self.observation_space = venv.single_observation_space
         self.action_space = venv.single_action_space
@@ -73,6 +79,7 @@ class NativeLanes:
     def reset(self) -> Any:
         """Reset every environment, from a seed for all together."""
         obs, _ = self._venv.reset(seed=derive_seed(self._plan.seed, "native"))
+        self._history = NativeHistory(obs, self.n_envs) if self._records else None
         return obs
 
     def step(self, acts: np.ndarray) -> Moment:
@@ -83,6 +90,8 @@ class NativeLanes:
         self._lengths += ~idle
         rews = np.where(idle, 0.0, rews)
         self._totals += rews
+        if self._history is not None:
+            self._history.add(acts, obs, rews)
         over = (dones | (self._lengths >= self._plan.max_steps)) & ~self._stuck & ~idle
         endings = [self._end(i, bool(terminated[i]), bool(dones[i]), info) for i in np.flatnonzero(over).tolist()]
         begun = dones
@@ -90,6 +99,10 @@ class NativeLanes:
             begun, self._resets = idle, dones
         elif self._mode == AutoresetMode.DISABLED and dones.any():
             obs, _ = self._venv.reset(options={"reset_mask": dones})
+            if self._history is not None:
+                self._history.replace(obs)
+        if self._history is not None:
+            self._history.begin(begun, self._stuck)
         return Moment(obs, rews, begun, endings, idle)
 
     def finish(self, counted: Sequence[EpisodeRecord]) -> list[EpisodeRecord]:
@@ -115,7 +128,14 @@ class NativeLanes:
             env_return=own,  # there is nothing around these environments
             monitor_return=own,
             is_success=_success(info.get("final_info", info), i),
+            trajectories=() if self._history is None else (self._episode(i, terminated, done, info),),
         )
+
+    def _episode(self, i: int, terminated: bool, done: bool, info: Mapping[str, Any]) -> Trajectory:
+        assert self._history is not None
+        written_over = done and self._mode == AutoresetMode.SAME_STEP
+        last = row_of(info["final_obs"], i) if written_over else None
+        return self._history.finish(i, terminated=terminated, last_obs=last)
 
 
 def _success(info: Mapping[str, Any], i: int) -> bool | None:

@@ -3,7 +3,7 @@
 import signal
 import threading
 from types import FrameType, TracebackType
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -15,17 +15,26 @@ from mimetic.evaluate.rollouts import Marks
 from mimetic.policies import Actor
 
 
-def play(lanes: Lanes, actor: Actor, plan: EpisodePlan, ledger: Ledger, *, keeps_marks: bool = False) -> bool:
+def play(
+    lanes: Lanes,
+    actor: Actor,
+    plan: EpisodePlan,
+    ledger: Ledger,
+    *,
+    keeps_marks: bool = False,
+    interruption: "Interruption | None" = None,
+) -> bool:
     """Play until the ledger is complete; return whether Ctrl-C, or a closed window, came before.
 
     With ``keeps_marks``, what the actor notes about its actions goes into the infos of the kept trajectories.
+    ``interruption.asked`` tells afterwards whether it was Ctrl-C.
 
     Raises:
         EnvError: An episode that is needed can never be played.
         KeyboardInterrupt: Ctrl-C came twice.
     """
     marks = Marks(lanes.n_envs) if keeps_marks else None
-    with Interruption() as interruption:
+    with interruption or Interruption() as interruption:
         try:
             _play(lanes, actor, plan, ledger, marks, interruption)
         except KeyboardInterrupt:
@@ -52,9 +61,9 @@ def _play(
                 if index is not None:
                     actor.begin_episode(i, plan.seed_of(index))
         acts, state = actor(obs, state, begun)
-        if marks is not None:
-            marks.add(actor.last_infos, playing)
         moment = lanes.step(acts)
+        if marks is not None:
+            marks.add(actor.last_infos, playing, moment.idle)
         obs, begun = moment.obs, moment.begun
         totals += moment.rews
         lengths += 1 if moment.idle is None else ~moment.idle
@@ -91,6 +100,8 @@ def _finished(ending: Ending, seed: int | None, episode_return: float, length: i
 class Interruption:
     """Makes the first Ctrl-C a wish, ``asked``, that the loop grants between two steps; the second ends it at once."""
 
+    _current: "ClassVar[Interruption | None]" = None
+
     def __init__(self) -> None:
         """Nothing was asked yet."""
         self.asked = False
@@ -103,6 +114,7 @@ class Interruption:
         if main and signal.getsignal(signal.SIGINT) is signal.default_int_handler:
             signal.signal(signal.SIGINT, self._note)
             self._handles = True
+            Interruption._current = self
         return self
 
     def __exit__(
@@ -111,6 +123,17 @@ class Interruption:
         """Give Ctrl-C back."""
         if self._handles:
             signal.signal(signal.SIGINT, signal.default_int_handler)
+            Interruption._current = None
+
+    @classmethod
+    def grant(cls) -> None:
+        """Grant the wish now: for whatever waits long within a step, such as for a person.
+
+        Raises:
+            KeyboardInterrupt: Ctrl-C came while episodes are played.
+        """
+        if cls._current is not None and cls._current.asked:
+            raise KeyboardInterrupt
 
     def _note(self, number: int, frame: FrameType | None) -> None:
         if self.asked:

@@ -80,11 +80,13 @@ class Marks:
         """Begin with nothing."""
         self._steps: list[list[Mapping[str, Any]]] = [[] for _ in range(n_envs)]
 
-    def add(self, noted: Mapping[str, np.ndarray], playing: Sequence[int | None]) -> None:
-        """Take what was noted about one action of every environment that plays."""
+    def add(
+        self, noted: Mapping[str, np.ndarray], playing: Sequence[int | None], idle: np.ndarray | None = None
+    ) -> None:
+        """Take what was noted about one action of every environment that plays and is not ``idle``."""
         for i, index in enumerate(playing):
-            if index is not None:
-                self._steps[i].append({key: column[i] for key, column in noted.items()})
+            if index is not None and (idle is None or not idle[i]):
+                self._steps[i].append({key: column[i] for key, column in noted.items()} if noted else noted)
 
     def move_into(self, ending: Ending) -> Ending:
         """Put the notes about an episode into the infos of its trajectories."""

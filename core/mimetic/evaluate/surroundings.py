@@ -101,7 +101,7 @@ def build_actor(
     normalized: bool = False,
 ) -> Actor:
     """Make an actor of ``policy``, with what explores around it; ``normalized``: the environments normalise for it."""
-    if isinstance(policy, (str, Path)):
+    if isinstance(policy, (str, Path, Choice)):
         from mimetic.storage import open_policy
 
         policy = open_policy(
@@ -110,6 +110,7 @@ def build_actor(
             action_space=lanes.action_space,
             device=device,
             seed=derive_seed(seed, "policy"),
+            venv=lanes.venv,
         )
     actor = as_actor(
         policy,

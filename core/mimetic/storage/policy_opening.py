@@ -50,17 +50,17 @@ def open_policy(
         DataError: the file is no policy.
         SpaceError: the policy was made for other spaces.
     """
-    text = source.name if isinstance(source, Choice) else os.fspath(source)
     if isinstance(source, Choice):
         choice = source
-    elif os.path.isdir(text) or text.endswith(SUFFIX) or file_kind(text) is not None:
-        policy = load_policy(text, device)
-        require_fit(policy, observation_space, action_space, text)
-        return policy
     else:
+        text = os.fspath(source)
+        if os.path.isdir(text) or text.endswith(SUFFIX) or file_kind(text) is not None:
+            policy = load_policy(text, device)
+            require_fit(policy, observation_space, action_space, text)
+            return policy
         choice = _choice(text)
     if observation_space is None or action_space is None:
-        raise ConfigError(f"the policy {text!r} needs to know the spaces that it acts in: name an environment")
+        raise ConfigError(f"the policy {choice.name!r} needs to know the spaces that it acts in: name an environment")
     context = PolicyContext(
         observation_space=observation_space,
         action_space=action_space,
