@@ -50,6 +50,22 @@ def mimetic_policies() -> Iterator[PolicyEntry]:
         suffixes=(".safetensors",),
     )
     yield PolicyEntry(
+        name="sb3",
+        config=f"{_CONFIG}:Sb3Config",
+        factory="mimetic_policies.sb3.opening:build",
+        summary="A policy that stable-baselines3 saved, rebuilt without running its pickles; PPO's and A2C's train on",
+        requires=_LEARNS,
+        suffixes=(".zip",),
+    )
+    yield PolicyEntry(
+        name="sb3-network",
+        config=f"{_CONFIG}:Sb3NetworkConfig",
+        factory="mimetic_policies.sb3.opening:rebuild",
+        summary="The network of a policy `sb3`, which rebuilds one that was saved as a policy file",
+        requires=_LEARNS,
+        trainable=False,
+    )
+    yield PolicyEntry(
         name="function",
         config=f"{_CONFIG}:FunctionPolicyConfig",
         factory="mimetic_policies.functions:build_policy",

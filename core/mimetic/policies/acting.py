@@ -178,7 +178,8 @@ class PredictingActor(Actor):
         self._predictor, self._policy, self._streams = predictor, policy, streams
         self._deterministic, self._row_by_row = deterministic, row_by_row
         self._clip = ActionCodec(policy.action_space).clip
-        self.recurrent = any(kind.__name__ == "RecurrentActorCriticPolicy" for kind in type(policy).__mro__)
+        contrib = any(kind.__name__ == "RecurrentActorCriticPolicy" for kind in type(policy).__mro__)
+        self.recurrent = contrib or getattr(policy, "recurrent", False) is True
 
     def __call__(self, obs: Observations, state: Any, episode_start: np.ndarray) -> tuple[np.ndarray, Any]:
         """Choose one action for each environment; row by row, ``state`` is a list with one state a row."""
