@@ -1,6 +1,7 @@
 """What an evaluation says: names that people know, an interval that is worth its level, JSON that can be read."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from mimetic.envs import EpisodeRecord
 from mimetic.evaluate import EvaluationResult, mean_interval
 from mimetic.evaluate.ledger import FinishedEpisode, Ledger
 from mimetic.evaluate.result import statistics_of
+from mimetic.types import Trajectory
 
 
 def test_the_statistics_have_the_names_that_people_know() -> None:
@@ -110,6 +112,17 @@ def test_an_episode_counts_once_all_before_it_are_there() -> None:
 
     ledger.add(finished(0, 0.0, 1))
     assert ([each.record.index for each in ledger.counted], ledger.complete) == ([0, 1, 2], True)
+
+
+def test_counted_episodes_do_not_stay_in_memory() -> None:
+    """They may be written to the disk one by one because they do not fit."""
+    trajectory = Trajectory(np.zeros((2, 1)), np.zeros(1), None, True)
+    told: list[FinishedEpisode] = []
+    ledger = Ledger(1, None, told.append)
+
+    ledger.add(replace(finished(0, 0.0, 1), trajectories=(trajectory,)))
+
+    assert (told[0].trajectories, ledger.counted[0].trajectories) == ((trajectory,), ())
 
 
 def test_when_nothing_more_will_come_all_that_is_there_counts() -> None:

@@ -34,11 +34,16 @@ class Collection:
 
     path: Path
     returns: np.ndarray  # (E,) float64, each episode's: the environment's own rewards
+    lengths: np.ndarray  # (E,) int64, each episode's transitions
     n_trajectories: int  # E, unless a wrapper resets the environment within an episode
-    n_transitions: int
     n_terminated: int  # episodes whose task ended; the clock or the step ceiling cut the others
     complete: bool  # there is as much as was asked for
     interrupted: bool  # Ctrl-C ended it
+
+    @property
+    def n_transitions(self) -> int:
+        """All transitions."""
+        return int(self.lengths.sum())
 
     def load(self) -> TrajectoryDataset:
         """Map what was collected into memory."""
@@ -160,16 +165,16 @@ class _Tally:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._returns = array("d")
-        self._n_trajectories = self._n_transitions = self._n_terminated = 0
+        self._returns, self._lengths = array("d"), array("q")
+        self._n_trajectories = self._n_terminated = 0
         self._n_bytes: int | None = 0 if path.suffix == SUFFIX else None  # that wait in memory; None: nothing to say
         self.cut: list[int] = []
 
     def add(self, episode: FinishedEpisode) -> None:
         """Count an episode."""
         self._returns.append(episode.record.env_return or 0.0)
+        self._lengths.append(sum(map(len, episode.trajectories)))
         self._n_trajectories += len(episode.trajectories)
-        self._n_transitions += sum(map(len, episode.trajectories))
         self._n_terminated += episode.record.terminated
         if episode.cut:
             self.cut.append(episode.record.index)
@@ -190,8 +195,8 @@ class _Tally:
         return Collection(
             path=self._path,
             returns=np.array(self._returns, np.float64),
+            lengths=np.array(self._lengths, np.int64),
             n_trajectories=self._n_trajectories,
-            n_transitions=self._n_transitions,
             n_terminated=self._n_terminated,
             complete=complete,
             interrupted=interrupted,
