@@ -156,3 +156,19 @@ def test_the_pins_are_plain_releases() -> None:
     lines = [line for line in (ROOT / "constraints.txt").read_text().splitlines() if not line.startswith("#")]
 
     assert not [line for line in lines if "+" in line or "@" in line or "/" in line or line.count("==") != 1]
+
+
+def test_the_lowest_releases_that_are_tested_are_the_lowest_that_are_admitted() -> None:
+    from packaging.requirements import Requirement
+
+    makefile = (ROOT / "Makefile").read_text()
+    line = next(line for line in makefile.splitlines() if line.startswith("LOWEST :="))
+    tested = dict(pin.split("==") for pin in line.removeprefix("LOWEST :=").split())
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    admitted = {
+        requirement.name: min(each.version for each in requirement.specifier if each.operator == ">=")
+        for requirement in map(Requirement, project["dependencies"])
+    }
+
+    assert {"gymnasium", "numpy", "pydantic", "pluggy", "stable-baselines3"} == set(tested)
+    assert all(version.removesuffix(".0") == admitted[name] for name, version in tested.items())
