@@ -1,12 +1,24 @@
 """What people who write plugins test with.
 
-Importing this package is light: each name below is imported from its module when it is first used.
+``distributions`` tries a plugin without installing it, ``contracts`` are the suites that a plugin's tests inherit,
+``examination`` looks at installed plugins, each in a process of its own. Importing this package is light: each name
+below is imported from its module when it is first used.
 """
 
 import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from mimetic.testing.contracts.algorithms import AlgorithmContract as AlgorithmContract
+    from mimetic.testing.contracts.commands import CommandContract as CommandContract
+    from mimetic.testing.contracts.env_wrappers import EnvWrapperContract as EnvWrapperContract
+    from mimetic.testing.contracts.loggers import LoggerContract as LoggerContract
+    from mimetic.testing.contracts.losses import LossContract as LossContract
+    from mimetic.testing.contracts.policies import PolicyContract as PolicyContract
+    from mimetic.testing.contracts.policy_wrappers import PolicyWrapperContract as PolicyWrapperContract
+    from mimetic.testing.contracts.rewards import RewardContract as RewardContract
+    from mimetic.testing.contracts.sources import DataSourceContract as DataSourceContract
+    from mimetic.testing.contracts.venv_wrappers import VenvWrapperContract as VenvWrapperContract
     from mimetic.testing.distributions import (
         discovered as discovered,
         fake_distribution as fake_distribution,
@@ -14,6 +26,16 @@ if TYPE_CHECKING:
     )
 
 _MODULE_OF = {
+    "AlgorithmContract": "contracts.algorithms",
+    "CommandContract": "contracts.commands",
+    "DataSourceContract": "contracts.sources",
+    "EnvWrapperContract": "contracts.env_wrappers",
+    "LoggerContract": "contracts.loggers",
+    "LossContract": "contracts.losses",
+    "PolicyContract": "contracts.policies",
+    "PolicyWrapperContract": "contracts.policy_wrappers",
+    "RewardContract": "contracts.rewards",
+    "VenvWrapperContract": "contracts.venv_wrappers",
     "discovered": "distributions",
     "fake_distribution": "distributions",
     "manager_with": "distributions",
