@@ -37,7 +37,7 @@ def facts(space: Space) -> Any:
     if isinstance(space, spaces.Dict):
         return [(key, facts(sub)) for key, sub in space.spaces.items()]
     arrays = [vars(space).get(name) for name in ("low", "high", "bounded_below", "bounded_above", "nvec", "start", "n")]
-    bits = [(a.dtype, a.shape, a.tobytes()) if isinstance(a, np.ndarray) else a for a in arrays]
+    bits = [(a.dtype, a.shape, a.tobytes()) if isinstance(a, np.ndarray | np.generic) else a for a in arrays]
     return (type(space), space.shape, space.dtype, bits)
 
 
