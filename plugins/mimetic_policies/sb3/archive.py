@@ -10,6 +10,7 @@ import json
 import os
 import pickle
 import re
+import warnings
 import zipfile
 import zlib
 from collections.abc import Mapping
@@ -89,7 +90,9 @@ def _weights(archive: zipfile.ZipFile) -> Mapping[str, torch.Tensor]:
     content = _member(archive, WEIGHTS)
     _require_stored(content)
     try:
-        weights = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that no torch wrote such a file, just before it is refused
+            weights = torch.load(io.BytesIO(content), map_location="cpu", weights_only=True)
     except (
         pickle.UnpicklingError,
         RuntimeError,

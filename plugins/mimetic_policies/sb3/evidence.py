@@ -47,7 +47,7 @@ def was_normalized(archive: Archive, space: SpaceText, *, on_policy: bool) -> An
     if data.get("_vec_normalize_env") is not None:
         return "yes"
     if on_policy:
-        return "no" if data.get(_ORIGINAL) is None else "yes"
+        return ("no" if data[_ORIGINAL] is None else "yes") if _ORIGINAL in data else "unknown"
     original, last = _array(data.get(_ORIGINAL)), _array(data.get(_LAST))
     if original is None or last is None or original.shape != last.shape:
         return "unknown"

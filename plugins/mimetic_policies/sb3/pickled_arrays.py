@@ -48,8 +48,13 @@ def number_of(value: object) -> float:
 
 
 def name_of(value: object) -> Name | None:
-    """Return the class or function that a call in a pickle is of."""
-    return value.function if isinstance(value, Call) and isinstance(value.function, Name) else None
+    """Return the class or function that a call in a pickle is of; protocols 0 and 1 name classes by a helper."""
+    match value:
+        case Call(Name("copyreg" | "copy_reg", "_reconstructor"), (Name() as kind, *_)):
+            return kind
+        case Call(Name() as function):
+            return function
+    return None
 
 
 def told(value: object) -> str:

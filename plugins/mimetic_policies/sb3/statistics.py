@@ -100,10 +100,10 @@ def _moments(value: object, place: str) -> Moments:
     if not isinstance(value, Call) or not isinstance(value.state, dict):
         raise DataError(f"its {place} is {told(value)} without mean and variance")
     mean, var = (_finite(value.state, key, place) for key in ("mean", "var"))
-    if mean.shape != var.shape or (var < 0).any():
-        raise DataError(
-            f"its {place} has a mean of shape {mean.shape} and a variance of {var.shape} that is none of it"
-        )
+    if mean.shape != var.shape:
+        raise DataError(f"its {place} has a mean of shape {mean.shape} and a variance of shape {var.shape}")
+    if (var < 0).any():
+        raise DataError(f"its {place} has a negative variance")
     return Moments(mean, var)
 
 
