@@ -8,7 +8,6 @@ from mimetic import LoggerContext, Record
 from mimetic_loggers.config import LogConfig, StdoutConfig
 from mimetic_loggers.files import LogFile, required_folder
 
-
 LINE_WIDTH = 100
 
 
