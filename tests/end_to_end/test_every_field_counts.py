@@ -18,7 +18,9 @@ import numpy as np
 import pytest
 import torch
 from gymnasium import spaces
-from stable_baselines3.common.vec_env import DummyVecEnv
+from stable_baselines3 import PPO
+from stable_baselines3.common.policies import ActorCriticPolicy
+from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
 from cloning import policy_for, silent, weights_of
 from flip_worlds import Meter, demonstrations, episodes
@@ -103,12 +105,16 @@ _IMAGES = {"features_dim": Flip(8), "layout": Flip("chw"), "normalize_images": F
 _SELECTION = {"min_return": Flip(5), "n_trajectories": Flip(1), "max_steps": Flip(2)}
 _SDE = {"use_sde": True}
 _CNN = {"features": "nature-cnn"}
+_RECURRENT = {"kind": "recurrent-ppo", "lstm": {"hidden_size": 4}}
+_NORMAL: Mapping[str, Any] = {"vecnormalize": {}}
 
 NEEDED: Mapping[str, Mapping[str, Any]] = {
     "policy:cnn": {"layout": "hwc", "features_dim": 4},
     "policy:multi-input": {"layout": "hwc", "features_dim": 4},
     "policy:file": {"path": "one.safetensors"},
     "policy:function": {"path": "flip_worlds:always_zero"},
+    "policy:sb3": {"path": "one.zip"},
+    "policy:sb3-network": {"kind": "actor-critic"},
     "data-source:arrays": {"path": "flip_worlds:episodes"},
     "data-source:native": {"path": "episodes.safetensors"},
     "data-source:npz": {"path": "episodes.npz"},
@@ -144,6 +150,30 @@ FLIPS: Mapping[str, Mapping[str, Flip]] = {
         "path": Flip("flip_worlds:always_one"),
         "call": Flip("batch", {"call": "single"}),
         "stochastic": Flip(True),
+    },
+    "policy:sb3": {"path": Flip("two.zip"), "vecnormalize": Flip("statistics.pkl")},
+    "policy:sb3-network": {
+        "kind": Flip("td3"),
+        "net_arch.pi": Flip([5]),
+        "net_arch.vf": Flip([5]),
+        "activation": Flip("relu"),
+        "features": Flip("nature-cnn"),
+        "features_dim": Flip(8, _CNN),
+        "normalize_images": Flip(False, _CNN),
+        "share_features_extractor": Flip(False, _CNN),
+        "use_sde": Flip(True),
+        "full_std": Flip(False, _SDE),
+        "use_expln": Flip(True, _SDE),
+        "squash_output": Flip(True, _SDE),
+        "clip_mean": Flip(1e-3, {**_SDE, "kind": "sac"}),
+        "exploration_rate": Flip(1.0, {"kind": "dqn"}),
+        "n_quantiles": Flip(3, {"kind": "qr-dqn"}),
+        "lstm.hidden_size": Flip(5, _RECURRENT),
+        "lstm.n_layers": Flip(2, _RECURRENT),
+        "lstm.critic": Flip("linear", _RECURRENT),
+        "vecnormalize.clip_obs": Flip(0.1, _NORMAL),
+        "vecnormalize.epsilon": Flip(1e4, _NORMAL),
+        "vecnormalize.keys": Flip(["image"], _NORMAL),
     },
     "loss:huber": {"delta": Flip(0.1)},
     "loss:cross-entropy": {"label_smoothing": Flip(0.3)},
@@ -265,6 +295,8 @@ def _files(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
         np.savez("pickled.npz", **{**columns, "infos": np.array([{"step": step} for step in range(18)])})
         for seed, name in enumerate(("one", "two")):
             save_policy(build_policy("mlp", policy_context(BOX, spaces.Discrete(2), seed)), f"{name}.safetensors")
+            PPO("MlpPolicy", Meter(), seed=seed, device="cpu").save(f"{name}.zip")
+        VecNormalize(DummyVecEnv([Meter])).save("statistics.pkl")
         yield
 
 
@@ -272,9 +304,9 @@ def spaces_for(name: str) -> tuple[spaces.Space[Any], spaces.Space[Any]]:
     """Return the spaces of observations and actions in which all of a policy's settings show."""
     if name == "multi-input":
         return spaces.Dict({"image": IMAGE, "vector": BOX}), BOX
-    if name in ("file", "function"):
+    if name in ("file", "function", "sb3"):
         return BOX, spaces.Discrete(2)
-    return (IMAGE if name in ("cnn", "actor-critic") else BOX), BOX
+    return (IMAGE if name in ("cnn", "actor-critic", "sb3-network") else BOX), BOX
 
 
 def policy_context(obs_space: spaces.Space[Any], action_space: spaces.Space[Any], seed: int = 3) -> PolicyContext:
@@ -285,6 +317,8 @@ def policy_context(obs_space: spaces.Space[Any], action_space: spaces.Space[Any]
 
 def policy_seen(name: str, config: ComponentConfig) -> Any:
     obs_space, action_space = spaces_for(name)
+    if getattr(config, "kind", "") in ("dqn", "qr-dqn"):
+        action_space = spaces.Discrete(2)
     policy = registry().build("policy", name, config, policy_context(obs_space, action_space))
     obs_space.seed(0)
     action_space.seed(0)
@@ -292,6 +326,8 @@ def policy_seen(name: str, config: ComponentConfig) -> Any:
         actor = as_actor(policy, observation_space=BOX, action_space=action_space, n_envs=2, deterministic=True)
         return actor.seeded, actor(np.zeros((2, 2), np.float32), None, np.ones(2, bool))[0].tolist()
     module: Any = policy
+    if not isinstance(module, ActorCriticPolicy):
+        return acting_seen(module, obs_space.sample())
     obs, _ = module.obs_to_tensor(obs_space.sample())
     with torch.no_grad():
         torch.manual_seed(0)
@@ -300,6 +336,17 @@ def policy_seen(name: str, config: ComponentConfig) -> Any:
         outputs = module.evaluate_actions(obs, torch.as_tensor(np.asarray(action_space.sample()))[None])
     weights = {name: (tuple(each.shape), each.numpy().tobytes()) for name, each in module.state_dict().items()}
     return weights, [name for name, _ in module.named_modules()], [None if o is None else o.tolist() for o in outputs]
+
+
+def acting_seen(module: Any, obs: Any) -> Any:
+    """Return what is seen of a policy that acts and is not trained, with deviations above one."""
+    weights = {name: (tuple(each.shape), each.numpy().tobytes()) for name, each in module.state_dict().items()}
+    with torch.no_grad():
+        for name, weight in module.named_parameters():
+            weight.add_(0.5 if "log_std" in name else 0.0)
+    torch.manual_seed(0)
+    acts = [module.predict(obs, deterministic=step == 0)[0].tolist() for step in range(20)]
+    return weights, [type(each).__name__ for each in module.modules()], acts
 
 
 def loss_seen(name: str, config: ComponentConfig) -> Any:

@@ -69,6 +69,7 @@ def rebuild(config: Sb3NetworkConfig, context: PolicyContext) -> Sb3Policy:
     space = context.observation_space
     refuse_unsupported(space, "observation")
     refuse_unsupported(context.action_space, "action")
+    _require_keys(config, space)
     normalization = None if config.vecnormalize is None else Normalization(config.vecnormalize, space)
     with torch_stream(context.seed, "policy"):
         network = build_network(config, _seen_space(config, space), context.action_space)
@@ -134,6 +135,13 @@ def _as_learned(text: SpaceText, space: gym.Space[Any], normalized: frozenset[st
         return space
     low, high = (bound.transpose(2, 0, 1) for bound in (space.low, space.high))
     return spaces.Box(low, high, dtype=np.uint8)
+
+
+def _require_keys(config: Sb3NetworkConfig, space: gym.Space[Any]) -> None:
+    keys = config.vecnormalize.keys if config.vecnormalize is not None else None
+    known = list(space.spaces) if isinstance(space, spaces.Dict) else None
+    if config.vecnormalize is not None and ((keys is None) != (known is None) or set(keys or ()) - set(known or ())):
+        raise SpaceError(f"vecnormalize.keys is {keys}, which does not fit observations of {space}")
 
 
 def _seen_space(config: Sb3NetworkConfig, space: gym.Space[Any]) -> gym.Space[Any]:
