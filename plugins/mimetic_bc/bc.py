@@ -11,8 +11,9 @@ import torch
 from stable_baselines3.common.policies import ActorCriticPolicy
 from stable_baselines3.common.utils import get_device
 from stable_baselines3.common.vec_env import VecEnv
+from torch import Tensor
 
-from mimetic.algorithms import Batches, DemonstrationAlgorithm, Report, make_batches
+from mimetic.algorithms import Batch, Batches, DemonstrationAlgorithm, Form, Report, make_batches
 from mimetic.errors import ConfigError, DataError, Fault, SpaceError
 from mimetic.hookspecs import PolicyContext
 from mimetic.logs import HierarchicalLogger
@@ -30,7 +31,7 @@ from mimetic_bc.optimizers import OptimizerChoice, refuse_weight_decay
 from mimetic_bc.rollouts import RolloutStatsComputer
 from mimetic_bc.session import RandomStream
 from mimetic_bc.terms import half_squared_norm, negative_entropy, negative_log_likelihood
-from mimetic_bc.trainer import BCTrainer, Plan
+from mimetic_bc.trainer import BCTrainer, Plan, precision_of
 
 AnyDemonstrations = (
     Demonstrations
@@ -87,7 +88,7 @@ class BC(DemonstrationAlgorithm):
             l2_weight: how much large weights cost.
             device: where to train; "auto" takes a GPU when there is one.
             custom_logger: where to log to. None makes one in a temporary folder when it is first used.
-            engine: what computes the steps: "auto" or "autograd".
+            engine: what computes the steps: "auto", "autograd" or "mlp".
 
         Raises:
             ConfigError: a number is out of range, or ``weight_decay`` is given: use ``l2_weight``.
@@ -114,6 +115,7 @@ class BC(DemonstrationAlgorithm):
         )
         optimizer = OptimizerChoice(optimizer_cls, optimizer_kwargs)
         self._job = Job(self._policy, terms, optimizer, self._device, self.batch_size, self.minibatch_size)
+        self._engine_name = engine
         self._engine, self._engine_reason = choose_engine(engine, self._job)
         self._engine_was_logged = False
         super().__init__(demonstrations=demonstrations, custom_logger=custom_logger, allow_variable_horizon=True)
@@ -140,7 +142,13 @@ class BC(DemonstrationAlgorithm):
             DataError: names what does not fit, by trajectory and step.
         """
         checked = check_demonstrations(as_demonstrations(demonstrations), self.observation_space, self.action_space)
-        self._batches = make_batches(checked, batch_size=self.batch_size, device=self._device, seed=self._seed)
+        self._batches = make_batches(
+            checked,
+            batch_size=self.batch_size,
+            device=self._device,
+            seed=self._seed,
+            form=Form(precision_of(self._policy), self._prepare),
+        )
 
     def train(
         self,
@@ -204,10 +212,17 @@ class BC(DemonstrationAlgorithm):
     def _trainer(self, plan: Plan) -> BCTrainer:
         if self._batches is None:
             raise DataError("demonstrations: there are none; give them to the constructor or to set_demonstrations()")
+        if self._n_passes == 0 and self._engine.declines(self._job) is not None:
+            # The policy was changed since the constructor, frozen in part, say. No step was taken: nothing is lost.
+            self._engine, self._engine_reason = choose_engine(self._engine_name, self._job)
         if not self._engine_was_logged:
             self.logger.info(f"engine {self._engine.name}: {self._engine_reason}")
             self._engine_was_logged = True
         return BCTrainer(self._job, self._engine, self._batches, plan, self._stream)
+
+    def _prepare(self, obs: Any, acts: Tensor) -> Batch:
+        """Map rows to what the engine wants."""
+        return self._engine.prepare(obs, acts)
 
     def _log(self, log: BCLogger, report: Report, compute_rollout_stats: RolloutStatsComputer) -> None:
         log.logger = self.logger  # it may have been replaced since the last record

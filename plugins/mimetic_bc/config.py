@@ -79,9 +79,9 @@ class BCConfig(ComponentConfig):
     """Leave the last batch of a pass out when it is short. Each pass is shuffled, so each leaves other rows out."""
     log_interval: Count = 500
     """Optimiser steps between two records of the metrics; the first step has one."""
-    engine: Literal["auto", "autograd"] = "auto"
+    engine: Literal["auto", "autograd", "mlp"] = "auto"
     """What computes the steps. ``auto`` takes the fastest that can serve policy, losses, optimiser and device;
-    ``autograd`` serves all."""
+    ``autograd`` serves all, ``mlp`` plain feed-forward policies with the shipped terms and Adam, on the CPU."""
 
     @model_validator(mode="after")
     def _one_duration(self) -> Self:

@@ -2,7 +2,8 @@
 
 Five things are set: the policy's training mode, torch's random state, the flushing of denormals, the recording of
 gradients, and the checks of torch's distributions, which wait for the device at every batch. Training has them its own
-way while it steps; whoever runs between two reports finds the process as it was, and may leave it in any state.
+way while it steps; whoever runs between two reports finds the process as it was, and may leave it in any state. The
+weights are the engine's while it steps, and the policy's between two reports.
 """
 
 import sys
@@ -16,6 +17,7 @@ from torch import Tensor
 from torch.distributions import Distribution
 
 from mimetic.seeding import torch_generator
+from mimetic_bc.engines import Engine
 
 
 class RandomStream:
@@ -36,9 +38,10 @@ class RandomStream:
 class TrainingSession:
     """Enters and leaves the state that training wants; see the module."""
 
-    def __init__(self, policy: ActorCriticPolicy, stream: RandomStream) -> None:
+    def __init__(self, policy: ActorCriticPolicy, stream: RandomStream, engine: Engine) -> None:
         self._policy = policy
         self._stream = stream
+        self._engine = engine
         self._modes: list[tuple[torch.nn.Module, bool]] = []
         self._flushed = False
         self._records_gradients = True
@@ -64,6 +67,7 @@ class TrainingSession:
             self._step_in()
 
     def _step_in(self) -> None:
+        self._engine.begin()
         if not self._policy.training:
             self._policy.set_training_mode(True)
         self._stream.swap()
@@ -80,6 +84,7 @@ class TrainingSession:
         torch.set_grad_enabled(self._records_gradients)
         torch.set_flush_denormal(self._flushed)
         self._stream.swap()
+        self._engine.end()
 
 
 def flushes_denormals() -> bool:

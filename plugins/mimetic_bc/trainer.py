@@ -6,9 +6,10 @@ from collections.abc import Generator, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import torch
 from stable_baselines3.common.policies import ActorCriticPolicy
 
-from mimetic.algorithms import Batch, Batches, Report, make_batches
+from mimetic.algorithms import Batch, Batches, Form, Report, make_batches
 from mimetic.errors import ConfigError, DataError
 from mimetic.hookspecs import AlgorithmContext
 from mimetic.losses import WeightedTerm
@@ -40,6 +41,7 @@ def build(config: BCConfig, context: AlgorithmContext) -> "BCTrainer":
         device=context.device,
         seed=context.seed,
         drop_last=config.drop_last,
+        form=Form(precision_of(context.policy), engine.prepare),
     )
     plan = Plan(
         n_epochs=config.n_epochs,
@@ -118,7 +120,7 @@ class BCTrainer:
             return
         with (
             progress_bar(self.n_steps, self.position.step, show=self._plan.show_progress) as bar,
-            TrainingSession(self._policy, self._stream) as session,
+            TrainingSession(self._policy, self._stream, self._engine) as session,
         ):
             while not self._is_done():
                 for batch, is_last in marked_last(self._rest_of_pass()):
@@ -237,6 +239,11 @@ class BCTrainer:
             f"the objective is {loss} at step {values['bc/batch']:.0f} ({parts}); "
             f"a smaller learning rate{advice} may help"
         )
+
+
+def precision_of(policy: ActorCriticPolicy) -> torch.dtype:
+    """Return the dtype that fractions of the demonstrations should have."""
+    return torch.float64 if any(p.dtype == torch.float64 for p in policy.parameters()) else torch.float32
 
 
 def _count_steps(plan: Plan, batches: Batches) -> int | None:

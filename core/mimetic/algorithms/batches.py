@@ -5,7 +5,8 @@ batches in their own order, so that both kinds obey one rule: ``ceil(rows / batc
 once, never a batch across the end of a pass.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import torch
@@ -27,6 +28,18 @@ class Batch(NamedTuple):
     acts: Tensor  # (B, *A), the environment's actions
 
 
+Prepare = Callable[[Any, Tensor], Batch]
+"""``prepare(obs, acts)``: maps rows, each for itself, to the form that a trainer wants to find in a batch."""
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What rows look like in a batch."""
+
+    floats: torch.dtype = torch.float32  # what fractions become
+    prepare: Prepare = Batch  # called once for the rows of many batches
+
+
 class Batches(Protocol):
     """Demonstrations cut into batches, pass by pass."""
 
@@ -42,8 +55,18 @@ class Batches(Protocol):
         """Yield the batches of pass ``index`` from batch ``start`` on. Equal indices give equal passes."""
 
 
+PLAIN = Form()
+"""Rows as the environment gives them, fractions in float32."""
+
+
 def make_batches(
-    demonstrations: Demonstrations, *, batch_size: int, device: torch.device, seed: int, drop_last: bool = False
+    demonstrations: Demonstrations,
+    *,
+    batch_size: int,
+    device: torch.device,
+    seed: int,
+    drop_last: bool = False,
+    form: Form = PLAIN,
 ) -> Batches:
     """Cut demonstrations into batches on ``device``; rows that are at hand are shuffled anew in every pass.
 
@@ -53,8 +76,8 @@ def make_batches(
     """
     data = demonstrations.data
     if isinstance(data, TrajectoryDataset | TransitionsMinimal):
-        return ResidentBatches(data, batch_size=batch_size, device=device, seed=seed, drop_last=drop_last)
-    return StreamedBatches(data, batch_size=batch_size, device=device, drop_last=drop_last)
+        return ResidentBatches(data, batch_size=batch_size, device=device, seed=seed, drop_last=drop_last, form=form)
+    return StreamedBatches(data, batch_size=batch_size, device=device, drop_last=drop_last, form=form)
 
 
 class ResidentBatches:
@@ -72,14 +95,16 @@ class ResidentBatches:
         device: torch.device,
         seed: int,
         drop_last: bool = False,
+        form: Form = PLAIN,
     ) -> None:
         self.n_rows = len(data.acts)
         self._batch_size = batch_size
         self._seed = seed
         self._device = device
         home = _home_of(data, device)
-        self._obs = to_tensors(data.obs, home)
-        self._acts = to_tensors(data.acts, home)
+        self._obs = to_tensors(data.obs, home, floats=form.floats)
+        self._acts = to_tensors(data.acts, home, floats=form.floats)
+        self._prepare = form.prepare
         # A trajectory has one observation more than actions, so its rows of the two are numbered apart.
         self._obs_rows = to_tensors(data.obs_index, home) if isinstance(data, TrajectoryDataset) else None
         self.n_batches = _n_batches(self.n_rows, batch_size, drop_last)
@@ -100,9 +125,8 @@ class ResidentBatches:
 
     def _gather(self, rows: Tensor) -> list[Batch]:
         obs_rows = rows if self._obs_rows is None else self._obs_rows[rows]
-        obs = split_rows(take(self._obs, obs_rows, self._device), self._batch_size)
-        acts = split_rows(take(self._acts, rows, self._device), self._batch_size)
-        return list(map(Batch, obs, acts))
+        taken = self._prepare(take(self._obs, obs_rows, self._device), take(self._acts, rows, self._device))
+        return list(map(Batch, split_rows(taken.obs, self._batch_size), split_rows(taken.acts, self._batch_size)))
 
     def _chunk_rows(self) -> int:
         batch_bytes = self._batch_size * (row_bytes(self._obs) + row_bytes(self._acts))
@@ -113,8 +137,15 @@ class StreamedBatches:
     """Batches from an iterable of mappings with ``obs`` and ``acts``, read anew in every pass, never shuffled here."""
 
     def __init__(
-        self, source: Iterable[Mapping[str, Any]], *, batch_size: int, device: torch.device, drop_last: bool = False
+        self,
+        source: Iterable[Mapping[str, Any]],
+        *,
+        batch_size: int,
+        device: torch.device,
+        drop_last: bool = False,
+        form: Form = PLAIN,
     ) -> None:
+        self._form = form
         self._source = source
         self._batch_size = batch_size
         self._device = device
@@ -131,7 +162,7 @@ class StreamedBatches:
         number = -1
         for number, batch in enumerate(self._cut()):
             if number >= start:
-                yield batch
+                yield self._form.prepare(*batch)
         if number < 0:
             raise DataError(
                 f"demonstrations: pass {index} over the iterable of batches gave no batch; expected at least one. "
@@ -142,7 +173,7 @@ class StreamedBatches:
         waiting: list[Batch] = []
         n_waiting = 0
         for position, item in enumerate(self._source):
-            batch = _as_batch(item, position, self._device)
+            batch = _as_batch(item, position, self._device, self._form.floats)
             waiting.append(batch)
             n_waiting += len(batch.acts)
             if n_waiting < self._batch_size:
@@ -176,7 +207,7 @@ def _n_batches(n_rows: int, batch_size: int, drop_last: bool) -> int:
     return n_rows // batch_size if drop_last else -(-n_rows // batch_size)
 
 
-def _as_batch(item: object, position: int, device: torch.device) -> Batch:
+def _as_batch(item: object, position: int, device: torch.device, floats: torch.dtype) -> Batch:
     if not isinstance(item, Mapping) or not {"obs", "acts"} <= set(item):
         seen = (
             f"a mapping with {', '.join(map(str, item)) or 'no keys'}"
@@ -184,7 +215,7 @@ def _as_batch(item: object, position: int, device: torch.device) -> Batch:
             else type(item).__name__
         )
         raise DataError(f"demonstrations: batch {position} is {seen}; expected a mapping with 'obs' and 'acts'")
-    batch = Batch(to_tensors(item["obs"], device), to_tensors(item["acts"], device))
+    batch = Batch(to_tensors(item["obs"], device, floats=floats), to_tensors(item["acts"], device, floats=floats))
     if rows_of(batch.obs) != len(batch.acts):
         raise DataError(
             f"demonstrations: batch {position} has {rows_of(batch.obs)} observations and {len(batch.acts)} actions; "

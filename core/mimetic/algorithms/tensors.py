@@ -11,17 +11,17 @@ from torch import Tensor
 _TORCH_INTEGERS = (np.dtype(np.uint8), np.dtype(np.int8), np.dtype(np.int16), np.dtype(np.int32), np.dtype(np.int64))
 
 
-def to_tensors(column: Any, device: torch.device) -> Any:
+def to_tensors(column: Any, device: torch.device, *, floats: torch.dtype = torch.float32) -> Any:
     """Turn arrays, lists or tensors, nested in mappings or not, into contiguous tensors on ``device``.
 
-    Fractions become float32 and integers that torch does not calculate with int64; all else keeps its dtype. Memory
+    Fractions become ``floats`` and integers that torch does not calculate with int64; all else keeps its dtype. Memory
     is shared where nothing has to be converted, and never written to.
     """
     if isinstance(column, Mapping):
-        return {key: to_tensors(child, device) for key, child in column.items()}
+        return {key: to_tensors(child, device, floats=floats) for key, child in column.items()}
     tensor = column.detach() if isinstance(column, Tensor) else _from_numpy(np.asarray(column))
     if tensor.is_floating_point():
-        tensor = tensor.float()
+        tensor = tensor.to(floats)
     return tensor.to(device).contiguous()
 
 

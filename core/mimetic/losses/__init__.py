@@ -3,7 +3,7 @@
 from mimetic.losses.building import build_term, build_terms
 from mimetic.losses.inputs import LossInputs
 from mimetic.losses.objective import LossTerm, Objective, WeightedTerm, evaluate_objective
-from mimetic.losses.readings import Reading, policy_reader
+from mimetic.losses.readings import PlainHead, Reading, plain_head, policy_reader
 from mimetic.losses.schedules import CosineSchedule, LinearSchedule, Weight
 
 __all__ = [
@@ -12,11 +12,13 @@ __all__ = [
     "LossInputs",
     "LossTerm",
     "Objective",
+    "PlainHead",
     "Reading",
     "Weight",
     "WeightedTerm",
     "build_term",
     "build_terms",
     "evaluate_objective",
+    "plain_head",
     "policy_reader",
 ]

@@ -6,8 +6,9 @@ read by the formulas in ``closed_forms``, which spares the distribution objects 
 """
 
 import copy
+from abc import ABC, abstractmethod
 from collections.abc import Callable
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Protocol
 
 import torch
@@ -54,22 +55,30 @@ Reader = Callable[[Any, Tensor], Reading]
 
 def policy_reader(policy: ActorCriticPolicy) -> Reader:
     """Choose how ``policy`` is read. The answer depends on its class and its distribution alone."""
-    if type(policy).evaluate_actions not in _KNOWN_EVALUATIONS:
-        return partial(_EvaluatedReading, policy, codec_of(policy))
-    if type(policy).get_distribution in _KNOWN_DISTRIBUTIONS and _has_plain_head(policy):
-        reading = _PLAIN_HEADS.get(type(policy.action_dist))
-        if reading is not None:
-            return partial(reading, policy, codec_of(policy))
-    return partial(_DistributionReading, policy, codec_of(policy))
+    codec = codec_of(policy)
+    if not _is_known(policy, "evaluate_actions"):
+        return partial(_EvaluatedReading, policy, codec)
+    head = plain_head(policy)
+    if head is None:
+        return partial(_DistributionReading, policy, codec)
+    return partial(_read_head, head, policy, codec)
 
 
-_KNOWN_EVALUATIONS = (ActorCriticPolicy.evaluate_actions, MimeticPolicy.evaluate_actions)
-_KNOWN_DISTRIBUTIONS = (ActorCriticPolicy.get_distribution, MimeticPolicy.get_distribution)
+def plain_head(policy: ActorCriticPolicy) -> "type[PlainHead] | None":
+    """Return what reads the outputs of ``policy``'s last layer; None when only the policy knows what they mean."""
+    if not all(_is_known(policy, name) for name in _DECIDING):
+        return None
+    return _PLAIN_HEADS.get(type(policy.action_dist))
 
 
-def _has_plain_head(policy: ActorCriticPolicy) -> bool:
-    from_latent = type(policy)._get_action_dist_from_latent
-    return from_latent in (ActorCriticPolicy._get_action_dist_from_latent, MimeticPolicy._get_action_dist_from_latent)
+_DECIDING = ("evaluate_actions", "get_distribution", "_get_action_dist_from_latent")
+_KNOWN_CLASSES = (ActorCriticPolicy, MimeticPolicy)
+
+
+def _is_known(policy: ActorCriticPolicy, method: str) -> bool:
+    """Whether a method is one of those that are known here, and no replacement by a subclass or on the instance."""
+    known = [getattr(kind, method) for kind in _KNOWN_CLASSES]
+    return method not in vars(policy) and getattr(type(policy), method) in known
 
 
 # --- asked through the policy's own evaluate_actions ------------------------------------------------------------
@@ -115,32 +124,54 @@ class _DistributionReading:
 # --- read from the network's outputs ----------------------------------------------------------------------------
 
 
-class _Head:
+def _read_head(
+    head: "type[PlainHead]", policy: ActorCriticPolicy, codec: ActionCodec, obs: Any, acts: Tensor
+) -> "PlainHead":
+    """Run the actor, (B, *O) -> (B, K), and read what it gives."""
+    if isinstance(policy, MimeticPolicy):
+        features = policy._features(obs, policy.pi_features_extractor)
+    else:
+        features = BaseModel.extract_features(policy, obs, policy.pi_features_extractor)
+    outputs = policy.action_net(policy.mlp_extractor.forward_actor(features))
+    return head(policy, outputs, partial(codec.encode, acts))
+
+
+class PlainHead(ABC):
     """The outputs of the actor's last layer, and what every plain distribution shares."""
 
-    def __init__(self, policy: ActorCriticPolicy, codec: ActionCodec, obs: Any, acts: Tensor) -> None:
-        self._policy, self._codec, self._acts = policy, codec, acts
-        if isinstance(policy, MimeticPolicy):
-            features = policy._features(obs, policy.pi_features_extractor)
-        else:
-            features = BaseModel.extract_features(policy, obs, policy.pi_features_extractor)
-        self.outputs: Tensor = policy.action_net(policy.mlp_extractor.forward_actor(features))
+    def __init__(self, policy: ActorCriticPolicy, outputs: Tensor, targets: Callable[[], Tensor]) -> None:
+        """Read ``outputs`` (B, K); ``targets`` gives the encoded actions if anyone asks."""
+        self._policy = policy
+        self.outputs = outputs
+        self._encode = targets
 
-    @property
+    @cached_property
     def targets(self) -> Tensor:
-        return self._codec.encode(self._acts)
+        """The batch's actions as the distribution takes them, (B,) or (B, D)."""
+        return self._encode()
 
-    @property
+    @cached_property
     def distribution(self) -> Any:
+        """stable-baselines3's distribution over encoded actions."""
         return copy.copy(self._policy.action_dist).proba_distribution(self.outputs)
 
+    @property
+    @abstractmethod
+    def log_prob(self) -> Tensor:
+        """``log p(act | obs)``, (B,), in nats."""
 
-class _CategoricalHead(_Head):
+    @property
+    @abstractmethod
+    def entropy(self) -> Tensor | None:
+        """The entropy of the actions, (B,), in nats."""
+
+
+class _CategoricalHead(PlainHead):
     """Logits of one choice."""
 
-    def __init__(self, policy: ActorCriticPolicy, codec: ActionCodec, obs: Any, acts: Tensor) -> None:
-        super().__init__(policy, codec, obs, acts)
-        self._log_probs = categorical_log_probs(self.outputs)
+    @cached_property
+    def _log_probs(self) -> Tensor:
+        return categorical_log_probs(self.outputs)
 
     @property
     def log_prob(self) -> Tensor:
@@ -151,13 +182,13 @@ class _CategoricalHead(_Head):
         return categorical_entropy(self._log_probs)
 
 
-class _MultiCategoricalHead(_Head):
+class _MultiCategoricalHead(PlainHead):
     """Logits of several independent choices, side by side."""
 
-    def __init__(self, policy: ActorCriticPolicy, codec: ActionCodec, obs: Any, acts: Tensor) -> None:
-        super().__init__(policy, codec, obs, acts)
-        sizes = [int(size) for size in policy.action_dist.action_dims]  # type: ignore[attr-defined]  # a MultiCategorical has them
-        self._log_probs = [categorical_log_probs(logits) for logits in torch.split(self.outputs, sizes, dim=1)]
+    @cached_property
+    def _log_probs(self) -> list[Tensor]:
+        sizes = [int(size) for size in self._policy.action_dist.action_dims]  # type: ignore[attr-defined]  # a MultiCategorical has them
+        return [categorical_log_probs(logits) for logits in torch.split(self.outputs, sizes, dim=1)]
 
     @property
     def log_prob(self) -> Tensor:
@@ -170,7 +201,7 @@ class _MultiCategoricalHead(_Head):
         return torch.stack([categorical_entropy(p) for p in self._log_probs]).sum(dim=0)
 
 
-class _GaussianHead(_Head):
+class _GaussianHead(PlainHead):
     """The mean of a Gaussian whose standard deviation is a parameter of the policy."""
 
     @property
@@ -181,12 +212,12 @@ class _GaussianHead(_Head):
     def entropy(self) -> Tensor:
         return gaussian_entropy(self._policy.log_std).expand(len(self.outputs))
 
-    @property
+    @cached_property
     def distribution(self) -> Any:
         return copy.copy(self._policy.action_dist).proba_distribution(self.outputs, self._policy.log_std)
 
 
-class _BernoulliHead(_Head):
+class _BernoulliHead(PlainHead):
     """Logits of independent switches."""
 
     @property
@@ -198,7 +229,7 @@ class _BernoulliHead(_Head):
         return bernoulli_entropy(self.outputs)
 
 
-_PLAIN_HEADS: dict[type, type[_CategoricalHead | _MultiCategoricalHead | _GaussianHead | _BernoulliHead]] = {
+_PLAIN_HEADS: dict[type, type[PlainHead]] = {
     sb3.CategoricalDistribution: _CategoricalHead,
     sb3.MultiCategoricalDistribution: _MultiCategoricalHead,
     sb3.DiagGaussianDistribution: _GaussianHead,

@@ -67,13 +67,13 @@ class InputLeaf:
             raise SpaceError(f"the observation has the keys {sorted(obs)}; expected an array for {self.space}")
         return obs
 
-    def rows(self, values: torch.Tensor) -> torch.Tensor:
-        """``(N, *O) -> (N, width)`` float32."""
+    def rows(self, values: torch.Tensor, dtype: torch.dtype = torch.float32) -> torch.Tensor:
+        """``(N, *O) -> (N, width)`` of the given float dtype."""
         flat = values.reshape(len(values), -1)
         if self.categories is None:
-            return flat.float() if self.divisor == 1.0 else flat.float() / self.divisor
+            return flat.to(dtype) if self.divisor == 1.0 else flat.to(dtype) / self.divisor
         index = flat.long() + torch.as_tensor(self._offsets(), device=flat.device)
-        return torch.zeros(len(flat), self.width, device=flat.device).scatter_(1, index, 1.0)
+        return torch.zeros(len(flat), self.width, device=flat.device, dtype=dtype).scatter_(1, index, 1.0)
 
     def rows_numpy(self, values: np.ndarray) -> np.ndarray:
         """``(N, *O) -> (N, width)`` float64, from what float32 holds of the values."""
@@ -156,19 +156,28 @@ class ObservationFeatures(BaseFeaturesExtractor):
 class FlatFeatures(ObservationFeatures):
     """All of an observation as one row, normalised by running statistics when asked."""
 
+    _like: torch.Tensor
+
     def __init__(self, observation_space: gym.Space[Any], normalize: bool = False) -> None:
         leaves = input_leaves(observation_space)
         super().__init__(observation_space, sum(leaf.width for leaf in leaves))
         self.leaves = leaves
         self.norm = RunningNorm(self.features_dim) if normalize else None
+        self.register_buffer("_like", torch.empty(0), persistent=False)  # `policy.double()` changes it
 
     def forward(self, observations: TensorObservations) -> torch.Tensor:
         """``(N, *O) -> (N, features_dim)``."""
-        rows = flat_rows(self.leaves, observations)
+        rows = self.rows(observations)
         return rows if self.norm is None else self.norm(rows)
 
+    def rows(self, observations: TensorObservations) -> torch.Tensor:
+        """``(N, *O) -> (N, features_dim)``, not normalised, in the dtype of the policy."""
+        return flat_rows(self.leaves, observations, self._like.dtype)
 
-def flat_rows(leaves: list[InputLeaf], observations: TensorObservations) -> torch.Tensor:
+
+def flat_rows(
+    leaves: list[InputLeaf], observations: TensorObservations, dtype: torch.dtype = torch.float32
+) -> torch.Tensor:
     """Put the rows of several parts side by side."""
-    parts = [leaf.rows(leaf.pick(observations)) for leaf in leaves]
+    parts = [leaf.rows(leaf.pick(observations), dtype) for leaf in leaves]
     return parts[0] if len(parts) == 1 else torch.cat(parts, dim=1)

@@ -7,5 +7,6 @@ evaluation never reach this package, so they cannot change what is learned.
 from mimetic_bc.engines.autograd import AutogradEngine
 from mimetic_bc.engines.choosing import ENGINES, choose_engine
 from mimetic_bc.engines.interface import Engine, Job, Measurement
+from mimetic_bc.engines.mlp import MlpEngine
 
-__all__ = ["ENGINES", "AutogradEngine", "Engine", "Job", "Measurement", "choose_engine"]
+__all__ = ["ENGINES", "AutogradEngine", "Engine", "Job", "Measurement", "MlpEngine", "choose_engine"]

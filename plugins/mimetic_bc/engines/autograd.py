@@ -1,18 +1,18 @@
 """The engine that serves every policy, term and optimiser: torch's autograd and torch's optimisers."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
-from functools import reduce
 from typing import Any, ClassVar
 
 import torch
+from torch import Tensor
 
 from mimetic.algorithms import Batch
 from mimetic.algorithms.tensors import split_rows
 from mimetic.errors import ComponentFailedError
-from mimetic.losses import LossInputs, Objective, evaluate_objective, policy_reader
+from mimetic.losses import LossInputs, evaluate_objective, policy_reader
 from mimetic_bc.engines.interface import Job, Measurement
-from mimetic_bc.terms import half_squared_norm, negative_log_likelihood
+from mimetic_bc.engines.measuring import add_up, measure as measure_batch
 
 
 class AutogradEngine:
@@ -34,6 +34,16 @@ class AutogradEngine:
         self._parameters = list(job.policy.parameters())
         self.optimizer = job.optimizer.build(self._parameters)
 
+    def prepare(self, obs: Any, acts: Tensor) -> Batch:
+        """Take rows as they are: the policy knows what to do with them."""
+        return Batch(obs, acts)
+
+    def begin(self) -> None:
+        """Train the policy's own weights, where they are."""
+
+    def end(self) -> None:
+        """Leave them there."""
+
     def step(self, batch: Batch, *, progress: float, lr: float | None, measure: bool) -> Measurement | None:
         """Take one optimiser step on ``batch``; see :class:`mimetic_bc.engines.Engine`."""
         if lr is not None:
@@ -47,8 +57,7 @@ class AutogradEngine:
             parts = map(
                 Batch, split_rows(batch.obs, self._minibatch_size), split_rows(batch.acts, self._minibatch_size)
             )
-            shares = [self._accumulate(part, len(part.acts) / n_rows, progress, measure) for part in parts]
-            measured = _sum([share for share in shares if share is not None])
+            measured = add_up([self._accumulate(part, len(part.acts) / n_rows, progress, measure) for part in parts])
         if self._max_grad_norm is not None:
             norm = torch.nn.utils.clip_grad_norm_(self._parameters, self._max_grad_norm)
             measured = measured and replace(measured, grad_norm=norm)
@@ -71,7 +80,7 @@ class AutogradEngine:
             (objective.total if share == 1.0 else objective.total * share).backward()  # type: ignore[no-untyped-call]  # torch's
         else:
             self._refuse_detached(progress)
-        return _measure(inputs, objective, share) if measure else None
+        return measure_batch(inputs, objective, share) if measure else None
 
     def _refuse_detached(self, progress: float) -> None:
         """An objective without gradients is right where every weight is zero just now, and a mistake elsewhere."""
@@ -81,31 +90,3 @@ class AutogradEngine:
                 f"the objective ({', '.join(weighted)}) depends on no weight of the policy that can be trained; "
                 "expected a term that is computed from the policy, and a parameter with requires_grad"
             )
-
-
-@torch.no_grad()
-def _measure(inputs: LossInputs, objective: Objective, share: float) -> Measurement:
-    entropy = inputs.entropy
-    return Measurement(
-        neglogp=share * negative_log_likelihood(inputs),
-        entropy=None if entropy is None else share * entropy.mean(),
-        prob_true_act=share * inputs.log_prob.exp().mean(),
-        l2_norm=share * half_squared_norm(inputs),
-        loss=share * objective.total.detach(),
-        terms={name: share * value.detach() for name, value in objective.terms.items()},
-    )
-
-
-def _sum(shares: Sequence[Measurement]) -> Measurement | None:
-    return reduce(_plus, shares) if shares else None
-
-
-def _plus(a: Measurement, b: Measurement) -> Measurement:
-    return Measurement(
-        neglogp=a.neglogp + b.neglogp,
-        entropy=None if a.entropy is None or b.entropy is None else a.entropy + b.entropy,
-        prob_true_act=a.prob_true_act + b.prob_true_act,
-        l2_norm=a.l2_norm + b.l2_norm,
-        loss=a.loss + b.loss,
-        terms={name: value + b.terms[name] for name, value in a.terms.items()},
-    )

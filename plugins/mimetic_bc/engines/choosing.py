@@ -3,8 +3,9 @@
 from mimetic.errors import ConfigError, Fault, suggestion
 from mimetic_bc.engines.autograd import AutogradEngine
 from mimetic_bc.engines.interface import Engine, Job
+from mimetic_bc.engines.mlp import MlpEngine
 
-ENGINES: tuple[type[Engine], ...] = (AutogradEngine,)
+ENGINES: tuple[type[Engine], ...] = (MlpEngine, AutogradEngine)
 """The fastest first; the last one serves every job."""
 
 

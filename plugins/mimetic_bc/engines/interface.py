@@ -40,7 +40,10 @@ class Measurement:
 
 
 class Engine(Protocol):
-    """Takes optimiser steps on one policy."""
+    """Takes optimiser steps on one policy.
+
+    Between ``begin`` and ``end`` the engine may keep the weights where it likes; outside, the policy has them.
+    """
 
     name: ClassVar[str]
 
@@ -55,8 +58,21 @@ class Engine(Protocol):
     def optimizer(self) -> torch.optim.Optimizer:
         """The optimiser whose settings and state count."""
 
+    def prepare(self, obs: Any, acts: Tensor) -> Batch:
+        """Map rows, each for itself, to the form that ``step`` takes. Called once for the rows of many batches."""
+
+    def begin(self) -> None:
+        """Take the weights from the policy: someone else may have changed them.
+
+        Raises:
+            ConfigError: the policy itself was changed, so that this engine cannot train it any more.
+        """
+
+    def end(self) -> None:
+        """Give the weights back to the policy: someone else may look at them."""
+
     def step(self, batch: Batch, *, progress: float, lr: float | None, measure: bool) -> Measurement | None:
-        """Take one optimiser step on ``batch``, short or not, and measure it if asked to.
+        """Take one optimiser step on ``batch``, prepared, short or not, and measure it if asked to.
 
         ``progress`` goes from 0 at the first step to 1 at the last; ``lr`` is None to leave the learning rate alone.
         Nothing waits for the device, and measuring changes nothing that is learned.

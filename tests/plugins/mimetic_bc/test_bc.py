@@ -150,7 +150,7 @@ def test_a_learning_rate_among_the_optimisers_arguments_is_used() -> None:
 
 
 def test_the_optimiser_has_every_parameter_of_the_policy() -> None:
-    bc = make_bc()
+    bc = make_bc(engine="autograd")
 
     assert [id(p) for p in bc.optimizer.param_groups[0]["params"]] == [id(p) for p in bc.policy.parameters()]
 

@@ -6,14 +6,19 @@ import torch
 from torch.distributions import Distribution
 
 from cloning import TWO, policy_for, sign_demonstrations, silent
+from mimetic.policies import MimeticPolicy
 from mimetic_bc import BC
+from mimetic_bc.engines import AutogradEngine, Job
+from mimetic_bc.optimizers import OptimizerChoice
 from mimetic_bc.session import RandomStream, TrainingSession, flushes_denormals
 
 CPU = torch.device("cpu")
 
 
-def session() -> TrainingSession:
-    return TrainingSession(policy_for(TWO), RandomStream(0, CPU))
+def session(policy: MimeticPolicy | None = None, stream: RandomStream | None = None) -> TrainingSession:
+    policy = policy or policy_for(TWO)
+    engine = AutogradEngine(Job(policy, (), OptimizerChoice(), CPU, 8, 8))
+    return TrainingSession(policy, stream or RandomStream(0, CPU), engine)
 
 
 def surroundings() -> tuple[bool, bool, bool]:
@@ -86,7 +91,7 @@ def test_a_module_that_was_frozen_by_hand_stays_frozen() -> None:
     policy.train()
     frozen.eval()
 
-    with TrainingSession(policy, RandomStream(0, CPU)):
+    with session(policy):
         assert not frozen.training
 
     assert policy.training
@@ -98,7 +103,7 @@ def test_the_stream_of_training_goes_on_where_it_was() -> None:
     policy = policy_for(TWO)
 
     def draws() -> list[float]:
-        with TrainingSession(policy, stream) as running:
+        with session(policy, stream) as running:
             first = torch.rand(2).tolist()
             with running.outside():
                 torch.rand(100)
@@ -106,5 +111,5 @@ def test_the_stream_of_training_goes_on_where_it_was() -> None:
 
     drawn = draws() + draws()
     again = RandomStream(0, CPU)
-    with TrainingSession(policy, again):
+    with session(policy, again):
         assert torch.rand(8).tolist() == drawn

@@ -362,7 +362,7 @@ def test_the_state_of_another_engine_is_refused_by_name() -> None:
     state = trainer.state_dict()
     state["engine"] = {"abacus": {}}
 
-    with pytest.raises(DataError, match="the state is of engine abacus; this training runs on autograd"):
+    with pytest.raises(DataError, match="the state is of engine abacus; this training runs on mlp"):
         trainer.load_state_dict(state)
 
 

@@ -1,0 +1,210 @@
+"""One step: forward, the gradient of the objective at the outputs, backward, Adam."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import torch
+from torch import Tensor
+
+from mimetic.algorithms import Batch
+from mimetic.algorithms.tensors import split_rows
+from mimetic.errors import ConfigError
+from mimetic.losses import LossInputs, evaluate_objective
+from mimetic_bc.engines.interface import Job, Measurement
+from mimetic_bc.engines.measuring import add_up, measure as measure_batch
+from mimetic_bc.engines.mlp.actor import Actor, read_actor
+from mimetic_bc.engines.mlp.adam import FlatAdam, check_optimizer
+from mimetic_bc.engines.mlp.formula import Formula
+from mimetic_bc.engines.mlp.heads import Gradient, Head, make_head
+from mimetic_bc.engines.mlp.network import Network, Workspace
+from mimetic_bc.engines.mlp.parts import cut
+from mimetic_bc.engines.mlp.unserved import UnservedError
+from mimetic_bc.engines.mlp.weights import FlatWeights
+
+_MOST_SIZES = 8  # of batches whose memory is kept
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Room:
+    """What lies ready for minibatches of one size in batches of one size."""
+
+    space: Workspace
+    gradient: Gradient | None  # at the outputs; None when it is another one at every step
+    inputs: Tensor | None  # (B, D + 1), where normalised rows go
+
+
+class MlpEngine:
+    """Trains plain feed-forward actors on the shipped terms with Adam, by hand; see :class:`Engine`."""
+
+    name: ClassVar[str] = "mlp"
+
+    @classmethod
+    def declines(cls, job: Job) -> str | None:
+        """Serve what the parts of this package know."""
+        try:
+            _read_job(job)
+        except UnservedError as unserved:
+            return str(unserved)
+        return None
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self._actor, self._weights, self._head, self._formula = _read_job(job)
+        self._network = Network(self._weights.matrices, self._actor.activations)
+        self._layer_gradients = self._weights.layers_of(self._weights.gradient)
+        self._coefficients = self._formula.at(0.0)
+        constant = self._coefficients if self._formula.is_constant else None
+        self._parts = cut(self._weights.ends, self._actor.log_std is not None, constant)
+        values, gradients = (
+            [vector[part] for part in self._parts.slices] for vector in (self._weights.vector, self._weights.gradient)
+        )
+        self._adam = FlatAdam(job.optimizer, values, gradients)
+        self._active = self._parts.active(self._coefficients)
+        self._rooms: dict[tuple[int, int], _Room] = {}
+
+    @property
+    def optimizer(self) -> torch.optim.Optimizer:
+        """The optimiser whose settings and state count; its parameters are parts of one vector."""
+        return self._adam.optimizer
+
+    def prepare(self, obs: Any, acts: Tensor) -> Batch:
+        """Give what the first layer sees, with a column of ones, and the targets. (B, D + 1), (B, K)."""
+        with torch.no_grad():
+            rows = self._actor.rows(obs)
+            inputs = rows.new_ones(len(rows), rows.shape[1] + 1)
+            inputs[:, :-1] = rows
+            return Batch(inputs, self._head.prepare(acts))
+
+    def begin(self) -> None:
+        """Copy the weights out of the policy; see :class:`Engine`."""
+        try:
+            actor = read_actor(self._job.policy)
+            if actor.form != self._actor.form:
+                raise UnservedError("its layers are others now")
+        except UnservedError as unserved:
+            raise ConfigError(
+                f"the policy was changed after training on engine 'mlp' began, which cannot go on: {unserved}; "
+                "engine 'autograd' can"
+            ) from None
+        self._actor = actor
+        self._weights.read(actor)
+        self._adam.look_again()
+
+    def end(self) -> None:
+        """Copy them back."""
+        self._weights.write(self._actor)
+
+    def step(self, batch: Batch, *, progress: float, lr: float | None, measure: bool) -> Measurement | None:
+        """Take one optimiser step on ``batch``; see :class:`Engine`."""
+        if lr is not None:
+            self.optimizer.param_groups[0]["lr"] = lr
+        with torch.inference_mode():
+            if not self._formula.is_constant:
+                self._coefficients = self._formula.at(progress)
+                self._active = self._parts.active(self._coefficients)
+            n_rows, size = len(batch.acts), self._job.minibatch_size
+            if n_rows <= size:
+                measured = self._differentiate(batch, n_rows, progress, measure)
+            else:
+                measured = self._accumulate(batch, n_rows, size, progress, measure)
+            if self._job.max_grad_norm is None:
+                self._adam.step(self._active, self._coefficients.l2)
+            else:
+                norm = self._clip(self._job.max_grad_norm)
+                measured = measured and replace(measured, grad_norm=norm)
+                self._adam.step(self._active, 0.0)
+        return measured
+
+    def state_dict(self) -> dict[str, Any]:
+        """Return the optimiser's state."""
+        return {"optimizer": self.optimizer.state_dict()}
+
+    def load_state_dict(self, state: Mapping[str, Any]) -> None:
+        """Put the optimiser's state back."""
+        self.optimizer.load_state_dict(state["optimizer"])
+        self._adam.look_again()
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave the memory behind: views of one vector would come back as tensors of their own."""
+        return {"job": self._job, "state": self.state_dict()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(state["job"])  # type: ignore[misc]  # what is left is made from the job
+        self.load_state_dict(state["state"])
+
+    # --- gradients ------------------------------------------------------------------------------------------------
+
+    def _differentiate(self, part: Batch, n_total: int, progress: float, measure: bool) -> Measurement | None:
+        """Compute the gradient of these rows' share of the mean over ``n_total`` rows, and measure them if asked to."""
+        n_rows = len(part.acts)
+        room = self._rooms.get((n_rows, n_total)) or self._make_room(n_rows, n_total)
+        rows = part.obs
+        if room.inputs is not None:
+            room.inputs[:, :-1] = self._actor.norm(rows[:, :-1])  # type: ignore[misc]  # there is one, or no such inputs
+            rows = room.inputs
+        outputs = self._network.forward(rows, room.space)
+        measured = self._measure(outputs, part.acts, progress, n_rows / n_total) if measure else None
+        gradient = room.gradient or self._head.gradient(self._coefficients, n_rows, 1.0 / n_total)
+        self._network.backward(rows, gradient(outputs, part.acts.t()), room.space, self._layer_gradients)
+        return measured
+
+    def _accumulate(self, batch: Batch, n_rows: int, size: int, progress: float, measure: bool) -> Measurement | None:
+        """Add up the gradients of minibatches."""
+        gradient = self._weights.gradient
+        total = torch.zeros_like(gradient)
+        shares = []
+        for part in map(Batch, split_rows(batch.obs, size), split_rows(batch.acts, size)):
+            shares.append(self._differentiate(part, n_rows, progress, measure))
+            total.add_(gradient)
+        gradient.copy_(total)
+        return add_up(shares)
+
+    def _clip(self, greatest: float) -> Tensor:
+        """Scale the gradient down to the greatest norm that is allowed; return the norm that it had."""
+        values, gradient, l2 = self._weights.vector, self._weights.gradient, self._coefficients.l2
+        if l2:
+            actor, rest = slice(None, self._weights.ends[1]), slice(self._weights.ends[1], None)
+            gradient[actor].add_(values[actor], alpha=l2)
+            torch.mul(values[rest], l2, out=gradient[rest])  # nothing else overwrites it
+        active = [gradient[self._parts.slices[number]] for number in self._active]
+        norm = torch.linalg.vector_norm(torch.cat(active)) if active else gradient.new_zeros(())
+        scale = (greatest / (norm + 1e-6)).clamp_(max=1.0)
+        for piece in active:
+            piece.mul_(scale)
+        return norm
+
+    def _make_room(self, n_rows: int, n_total: int) -> _Room:
+        if len(self._rooms) >= _MOST_SIZES:
+            self._rooms.clear()
+        vector = self._weights.vector
+        is_constant = self._formula.is_constant
+        room = _Room(
+            self._network.workspace(n_rows),
+            self._head.gradient(self._coefficients, n_rows, 1.0 / n_total) if is_constant else None,
+            None if self._actor.norm is None else vector.new_ones(n_rows, self._weights.matrices[0].shape[1]),
+        )
+        self._rooms[n_rows, n_total] = room
+        return room
+
+    def _measure(self, outputs: Tensor, targets: Tensor, progress: float, share: float) -> Measurement:
+        self._weights.write(self._actor)  # a Gaussian's deviation is read from the policy
+        policy, terms = self._job.policy, self._job.terms
+        reading = self._actor.head(policy, outputs.t(), lambda: self._head.encoded(targets))
+        inputs = LossInputs(policy, None, targets, reader=lambda *_: reading, parameters=[self._weights.vector])
+        return measure_batch(inputs, evaluate_objective(terms, inputs, progress), share)
+
+
+def _read_job(job: Job) -> tuple[Actor, FlatWeights, Head, Formula]:
+    """Take a job apart.
+
+    Raises:
+        UnservedError: it is one for another engine.
+    """
+    if job.device.type != "cpu":
+        raise UnservedError(f"the device is {job.device.type}")
+    check_optimizer(job.optimizer)
+    actor = read_actor(job.policy)
+    weights = FlatWeights(actor)
+    head = make_head(job.policy, weights.log_std_of(weights.vector), weights.log_std_of(weights.gradient))
+    return actor, weights, head, Formula(job.terms, head.served)
