@@ -128,6 +128,11 @@ def _member(archive: zipfile.ZipFile, name: str) -> bytes:
 def _without(name: str, names: list[str]) -> str:
     if "parameter_list" in names:
         return "written by stable-baselines 2, with weights for TensorFlow, which cannot be read"
+    if any(each.endswith("data.pkl") for each in names):
+        return (
+            "written by a policy's own `save` or by torch.save, whose pickle could run code: load it where you trust "
+            "it, and save it with mimetic.save_policy"
+        )
     return f"has no member {name!r}"
 
 

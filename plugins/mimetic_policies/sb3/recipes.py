@@ -14,14 +14,12 @@ from pydantic import ValidationError
 
 from mimetic.errors import DataError
 from mimetic_policies.config import Sb3NetworkConfig
+from mimetic_policies.sb3.layers import Weights, as_today, first_few, first_input, layers_of, matrix_shape
 from mimetic_policies.sb3.space_text import read_space
 
 if TYPE_CHECKING:
-    import torch
-
     from mimetic_policies.sb3.archive import Archive
 
-Weights = Mapping[str, "torch.Tensor"]
 Settings = Mapping[str, Any]
 
 
@@ -108,7 +106,7 @@ def _recipe(archive: Archive, *, is_dict: bool) -> Recipe:
     name = _kind_of(archive.weights)
     kind, settings = _KINDS[name], _settings(archive.data.get("policy_kwargs"))
     weights = _acting_weights(kind, archive.weights)
-    layers = _layers(weights, kind.layers)
+    layers = layers_of(weights, kind.layers)
     options: dict[str, Any] = {
         "kind": name,
         "net_arch": {"pi": [n_out for _, n_out in layers], "vf": []},
@@ -116,7 +114,7 @@ def _recipe(archive: Archive, *, is_dict: bool) -> Recipe:
         "normalize_images": settings.get("normalize_images", True),
         **_features(settings, weights, is_dict=is_dict),
     }
-    n_features = layers[0][0] if layers else _first_input(weights)
+    n_features = layers[0][0] if layers else first_input(weights)
     if kind.ends_in_actions:
         n_outputs = options["net_arch"]["pi"].pop()
     if name in ("actor-critic", "recurrent-ppo"):
@@ -160,16 +158,16 @@ def _kind_of(weights: Weights) -> str:
     elif "quantile_net.quantile_net.0.weight" in weights:
         name = "qr-dqn"
     elif any(key.startswith("actor.log_std") for key in weights):
-        outputs = _layers(weights, "critic.qf0.", chained=False)
+        outputs = layers_of(weights, "critic.qf0.", chained=False)
         name = "tqc" if outputs and outputs[-1][1] > 1 else "sac"
     elif "actor.mu.0.weight" in weights:
         name = "td3"
     else:
-        raise DataError(f"its weights are those of no policy that is known here: {_first_few(weights)}")
+        raise DataError(f"its weights are those of no policy that is known here: {first_few(weights)}")
     known = _KINDS[name].parts.split()
     others = [key for key in weights if key.partition(".")[0] not in known]
     if others:
-        raise DataError(f"its {name} policy has weights of its own, whose use is not in the zip: {_first_few(others)}")
+        raise DataError(f"its {name} policy has weights of its own, whose use is not in the zip: {first_few(others)}")
     return name
 
 
@@ -179,69 +177,13 @@ def _settings(entry: object) -> Settings:
     settings = {key: value for key, value in entry.items() if not key.startswith(":")}
     unknown = [key for key, value in settings.items() if key not in _KNOWN_ARGUMENTS and value is not None]
     if unknown:
-        raise DataError(f"its policy has arguments that are not known here: {_first_few(unknown)}")
+        raise DataError(f"its policy has arguments that are not known here: {first_few(unknown)}")
     return settings
-
-
-def _first_few(names: Mapping[str, Any] | list[str]) -> str:
-    few = [ascii(name)[1:81] for name in list(names)[:3]]
-    return ", ".join(few) + (", ..." if len(names) > 3 else "")
-
-
-# --- weights ----------------------------------------------------------------------------------------------------
 
 
 def _acting_weights(kind: _Kind, weights: Weights) -> Weights:
     acting = {name.removeprefix(kind.acting): value for name, value in weights.items() if name.startswith(kind.acting)}
-    return acting if kind.acting else _as_today(acting)
-
-
-def _as_today(weights: Weights) -> Weights:
-    """Name weights as releases since 2.0 do: no layers before the two heads, an extractor under each head's name."""
-    own = {name: value for name, value in weights.items() if ".shared_net." not in name}
-    shared = {name: value for name, value in weights.items() if ".shared_net." in name}
-    offset = 2 * sum(name.endswith(".weight") for name in shared)
-    if shared:
-        own = {_moved(name, offset): value for name, value in own.items()}
-        for head in ("policy_net", "value_net"):
-            own |= {name.replace("shared_net", head): value for name, value in shared.items()}
-    if not any(name.startswith("pi_features_extractor.") for name in own):
-        extractor = {name: value for name, value in own.items() if name.startswith("features_extractor.")}
-        own |= {f"{head}_{name}": value for head in ("pi", "vf") for name, value in extractor.items()}
-    return own
-
-
-def _moved(name: str, offset: int) -> str:
-    """``mlp_extractor.policy_net.0.weight`` with ``offset`` added to its number."""
-    found = re.fullmatch(r"(mlp_extractor\.(?:policy|value)_net\.)(\d{1,6})(\..+)", name)
-    return f"{found[1]}{int(found[2]) + offset}{found[3]}" if found else name
-
-
-def _layers(weights: Weights, prefix: str, *, chained: bool = True) -> list[tuple[int, int]]:
-    """Return how many numbers each linear layer takes and gives, in their order; each takes what the last one gives."""
-    pattern = re.compile(re.escape(prefix) + r"(\d{1,6})\.weight")
-    found = {int(match[1]): weights[name] for name in weights if (match := pattern.fullmatch(name))}
-    layers: list[tuple[int, int]] = []
-    for index in sorted(found):
-        n_out, n_in = _matrix(f"{prefix}{index}.weight", found[index])
-        if chained and layers and layers[-1][1] != n_in:
-            raise DataError(f"its layers {prefix}* do not fit each other: {layers[-1][1]} numbers, then {n_in}")
-        layers.append((n_in, n_out))
-    return layers
-
-
-def _matrix(name: str, weight: torch.Tensor) -> tuple[int, int]:
-    if weight.ndim != 2 or not weight.numel():
-        raise DataError(f"its weight {name!r} has shape {tuple(weight.shape)}; a matrix was expected")
-    return int(weight.shape[0]), int(weight.shape[1])
-
-
-def _first_input(weights: Weights) -> int:
-    """Return what a network without hidden layers takes."""
-    name = next((name for name in ("action_net.weight", "mu.weight", "mu.0.weight") if name in weights), None)
-    if name is None:
-        raise DataError("its weights hold no layer that could act")
-    return _matrix(name, weights[name])[1]
+    return acting if kind.acting else as_today(acting)
 
 
 # --- settings ---------------------------------------------------------------------------------------------------
@@ -263,7 +205,7 @@ def _features(settings: Settings, weights: Weights, *, is_dict: bool) -> dict[st
     image = next(
         (name for name in weights if re.fullmatch(r"features_extractor\.(.+\.)?linear\.0\.weight", name)), None
     )
-    features_dim = None if image is None else _matrix(image, weights[image])[0]
+    features_dim = None if image is None else matrix_shape(image, weights[image])[0]
     if is_dict:
         return {"features": "combined", "features_dim": features_dim}
     return {"features": "flatten"} if image is None else {"features": "nature-cnn", "features_dim": features_dim}
@@ -277,13 +219,13 @@ def _require_known_extractor(settings: Settings) -> None:
             f"its features extractor is {str(text)[:100]}, whose code is not in the zip; known are "
             f"{', '.join(_EXTRACTORS)}"
         )
-    unknown = sorted(set(options) - _EXTRACTOR_ARGUMENTS) if isinstance(options, Mapping) else ["of no known form"]
+    unknown = sorted(set(options) - _EXTRACTOR_ARGUMENTS) if isinstance(options, Mapping) else [str(options)]
     if unknown:
-        raise DataError(f"its features extractor has arguments that are not known here: {_first_few(unknown)}")
+        raise DataError(f"its features extractor has arguments that are not known here: {first_few(unknown)}")
 
 
 def _two_heads(settings: Settings, weights: Weights, layers: list[tuple[int, int]]) -> dict[str, Any]:
-    values = _layers(weights, "mlp_extractor.value_net.")
+    values = layers_of(weights, "mlp_extractor.value_net.")
     if layers and values and layers[0][0] != values[0][0]:
         raise DataError(f"its actor takes {layers[0][0]} features and its critic {values[0][0]}")
     log_std, n_actions = weights.get("log_std"), weights["action_net.weight"].shape[0]
@@ -316,11 +258,11 @@ def _lstm(settings: Settings, weights: Weights, n_inner: int) -> tuple[dict[str,
     """Return the LSTM, and how many features it takes."""
     others = set(settings.get("lstm_kwargs") or ()) - {"dropout"}  # which nothing does once training is over
     if others:
-        raise DataError(f"its LSTM has arguments that are not known here: {_first_few(sorted(others))}")
+        raise DataError(f"its LSTM has arguments that are not known here: {first_few(sorted(others))}")
     name = "lstm_actor.weight_ih_l"
-    n_hidden = _matrix("lstm_actor.weight_hh_l0", weights["lstm_actor.weight_hh_l0"])[1]
-    shapes = [_matrix(key, weights[key]) for key in weights if key.startswith(name)]
-    n_features = _matrix(f"{name}0", weights[f"{name}0"])[1]
+    n_hidden = matrix_shape("lstm_actor.weight_hh_l0", weights["lstm_actor.weight_hh_l0"])[1]
+    shapes = [matrix_shape(key, weights[key]) for key in weights if key.startswith(name)]
+    n_features = matrix_shape(f"{name}0", weights[f"{name}0"])[1]
     expected = [(4 * n_hidden, n_features)] + [(4 * n_hidden, n_hidden)] * (len(shapes) - 1)
     if sorted(shapes) != sorted(expected) or n_inner != n_hidden:
         raise DataError(f"its LSTM of {n_hidden} units does not fit the layers around it")

@@ -16,13 +16,26 @@ from typing import Any, cast
 import numpy as np
 import pytest
 import torch
-from stable_baselines3 import DQN
+from stable_baselines3 import DQN, PPO
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 
 from mimetic.errors import DataError
 from mimetic_policies.sb3.inert_pickle import MAX_OPCODES, Call, Name, read_pickle
 from mimetic_policies.sb3.statistics import read_statistics
-from sb3_zips import ACTS, CHOICES, OBS, Anywhere, members, opened, saved, some_obs, with_data, with_weights, written
+from sb3_zips import (
+    ACTS,
+    CHOICES,
+    OBS,
+    Anywhere,
+    members,
+    model,
+    opened,
+    saved,
+    some_obs,
+    with_data,
+    with_weights,
+    written,
+)
 
 CANARY = "canary"
 COMMAND = f"touch {CANARY}"
@@ -310,6 +323,13 @@ def test_a_zip_of_stable_baselines_2_is_told_from_one_of_3() -> None:
 
     with pytest.raises(DataError, match="written by stable-baselines 2, with weights for TensorFlow"):
         opened(path)
+
+
+def test_what_a_policys_own_save_wrote_is_told_from_what_an_algorithms_wrote() -> None:
+    model(PPO).policy.save("agent.zip")
+
+    with pytest.raises(DataError, match=r"agent\.zip: written by a policy's own `save` .*mimetic\.save_policy"):
+        opened("agent.zip")
 
 
 @pytest.mark.parametrize("length", [0, 3, 1000, -100, -1])
