@@ -7,11 +7,14 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from mimetic_render.config import RenderConfig as RenderConfig
+    from mimetic_render.config import HumanConfig as HumanConfig, RenderConfig as RenderConfig
+    from mimetic_render.human import HumanActor as HumanActor
     from mimetic_render.interactive import InteractiveRender as InteractiveRender
     from mimetic_render.window import WindowClosed as WindowClosed
 
 _MODULE_OF = {
+    "HumanActor": "human",
+    "HumanConfig": "config",
     "InteractiveRender": "interactive",
     "RenderConfig": "config",
     "WindowClosed": "window",

@@ -1,6 +1,7 @@
 """What is the window? One of pygame's, that shows a picture and tells which keys were pressed."""
 
 import os
+from dataclasses import dataclass
 from types import ModuleType
 from typing import TYPE_CHECKING
 
@@ -16,9 +17,21 @@ UNSEEN_DRIVERS = ("offscreen", "dummy")
 
 DRIVER_VARIABLES = ("SDL_VIDEODRIVER", "SDL_VIDEO_DRIVER")
 
+ARROWS_OF_OLD = {273: "up", 274: "down", 275: "right", 276: "left"}
+"""The codes of pygame 1, which some environments still name."""
+
 
 class WindowClosed(KeyboardInterrupt):
     """The user closed the window. Whatever treats Ctrl-C as the wish to stop treats this so, too."""
+
+
+@dataclass(frozen=True, slots=True)
+class KeyEvent:
+    """A key that went down or up."""
+
+    name: str  # of the key, such as "space", "left" or "="
+    text: str  # what it typed, such as "+", in lower case; its name when it types nothing
+    down: bool
 
 
 class Window:
@@ -54,8 +67,8 @@ class Window:
         self._picture = np.ascontiguousarray(picture)
         self._draw()
 
-    def keys(self) -> list[str]:
-        """Return the names of the keys pressed since the last call, such as ``space`` or ``q``.
+    def events(self) -> list[KeyEvent]:
+        """Return what happened to keys since the last call.
 
         Raises:
             WindowClosed: The window was closed.
@@ -63,16 +76,17 @@ class Window:
         pygame = self._pygame
         if not pygame.display.get_init():
             return []
-        pressed = []
+        happened = []
         for event in pygame.event.get():
             if event.type == pygame.QUIT:
                 raise WindowClosed("the window was closed")
             if event.type in (pygame.VIDEOEXPOSE, pygame.VIDEORESIZE):
                 self._draw()
-            if event.type == pygame.KEYDOWN:
-                typed = getattr(event, "unicode", "").strip()
-                pressed.append(typed.lower() if typed and typed.isprintable() else pygame.key.name(event.key))
-        return pressed
+            if event.type in (pygame.KEYDOWN, pygame.KEYUP):
+                name, typed = pygame.key.name(event.key), getattr(event, "unicode", "").strip()
+                text = typed.lower() if typed and typed.isprintable() else name
+                happened.append(KeyEvent(name, text, event.type == pygame.KEYDOWN))
+        return happened
 
     def close(self) -> None:
         """Close the window, not more: environments may draw with pygame, too."""
@@ -130,6 +144,21 @@ def import_pygame() -> ModuleType:
     except ImportError as error:
         raise MissingDependencyError(f"A window needs pygame ({error}): pip install 'mimetic[render]'") from error
     return pygame
+
+
+def key_called(text: str) -> str | None:
+    """Return a key's own name, such as ``space``; None when no key is called so. A window has to be open."""
+    pygame = import_pygame()
+    try:
+        name: str = pygame.key.name(pygame.key.key_code(text))
+    except ValueError:
+        return None
+    return name
+
+
+def key_of_code(code: int) -> str | None:
+    """Return the name of the key with a code of pygame's, also of its first version's arrows; None: there is none."""
+    return ARROWS_OF_OLD.get(code) or import_pygame().key.name(code) or None
 
 
 def no_display(seen: str) -> EnvError:

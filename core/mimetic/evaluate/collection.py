@@ -146,7 +146,7 @@ def record(
         stack.callback(lanes.close)
         actor = build_actor(policy, lanes, settings, seed=seed, device=device)
         stack.callback(_remove_if_empty, path)
-        rollouts = stack.enter_context(Rollouts(path, *raw_spaces))
+        rollouts = stack.enter_context(Rollouts(path, *raw_spaces, at_once=actor.live))
         bar = stack.enter_context(progress_bar(plan, progress))
 
         def on_counted(episode: FinishedEpisode) -> None:

@@ -25,9 +25,13 @@ class Rollouts:
     added as episodes come, for what does not fit into memory. Whatever ends it, what was counted is kept.
     """
 
-    def __init__(self, path: Path, observation_space: gym.Space[Any], action_space: gym.Space[Any]) -> None:
-        """Save to ``path``, with the environment's own spaces."""
+    def __init__(
+        self, path: Path, observation_space: gym.Space[Any], action_space: gym.Space[Any], *, at_once: bool = False
+    ) -> None:
+        """Save to ``path``, with the environment's own spaces; ``at_once``: each episode before the next one begins."""
         self._path = path
+        self._at_once = at_once
+        self._is_written = False
         self._spaces: dict[str, Any] = {"observation_space": observation_space, "action_space": action_space}
         self._writer = None if path.suffix == SUFFIX else DatasetWriter(path, **self._spaces)
         self._held: list[Trajectory] = []
@@ -39,6 +43,8 @@ class Rollouts:
                 self._held.append(trajectory)
             else:
                 self._writer.append(trajectory)
+        if self._at_once:
+            self._write()
 
     def saved(self) -> TrajectoryDataset | None:
         """Return what lies on the disk, mapped into memory; None when no episode was counted."""
@@ -54,8 +60,16 @@ class Rollouts:
         """Write what is held."""
         if self._writer is not None:
             self._writer.close()
+        elif not self._is_written:
+            self._write()
+
+    def _write(self) -> None:
+        if self._writer is not None:
+            self._writer.flush()
         elif self._held:
-            save_demonstrations(TrajectoryDataset.from_trajectories(self._held, **self._spaces), self._path)
+            dataset = TrajectoryDataset.from_trajectories(self._held, **self._spaces)
+            save_demonstrations(dataset, self._path, overwrite=self._is_written)  # its own, never another's
+            self._is_written = True
 
     def _has_shards(self) -> bool:
         return self._writer is not None and self._writer.n_trajectories > 0

@@ -34,6 +34,9 @@ class Actor(ABC):
     seeded: bool = True
     """Whether all that it draws comes from the seeds that ``begin_episode`` was given (or it draws nothing)."""
 
+    live: bool = False
+    """Whether what it did cannot be had again, as with a person: its episodes are written as soon as they are over."""
+
     last_infos: Mapping[str, np.ndarray] = NOTHING
     """What it can tell about the actions of the last call, one row an environment, e.g. ``explored``."""
 
