@@ -1,6 +1,8 @@
 """The component ``video``: an evaluation's counted episodes are on film, and nothing else is."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -306,3 +308,19 @@ def test_a_window_beside_the_film_costs_no_second_rendering(tmp_path: Path) -> N
 def index_of(out: Path) -> list[dict[str, object]]:
     entries: list[dict[str, object]] = json.loads((out / "videos" / "index.json").read_text())
     return entries
+
+
+WITHOUT_VIDEOS = """
+import sys
+from mimetic.config import EnvConfig, EvaluationConfig
+from mimetic.evaluate import evaluate
+
+evaluate(None, EnvConfig(id="CartPole-v1"), EvaluationConfig(n_episodes=1), seed=0)
+print([name for name in ("imageio_ffmpeg", "mimetic_video.encoder", "pygame", "PIL") if name in sys.modules])
+"""
+
+
+def test_an_evaluation_without_videos_imports_no_encoder_and_no_window() -> None:
+    done = subprocess.run([sys.executable, "-c", WITHOUT_VIDEOS], capture_output=True, text=True, check=True)
+
+    assert done.stdout == "[]\n"
