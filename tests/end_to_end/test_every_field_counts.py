@@ -8,7 +8,7 @@ one of the tables below says how it is flipped, and what it needs beside it to s
 import json
 import warnings
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, get_args, get_origin
@@ -113,6 +113,7 @@ NEEDED: Mapping[str, Mapping[str, Any]] = {
     "policy:multi-input": {"layout": "hwc", "features_dim": 4},
     "policy:file": {"path": "one.safetensors"},
     "policy:function": {"path": "flip_worlds:always_zero"},
+    "policy:human": {"keys": {"left": 0, "right": 1}},
     "policy:sb3": {"path": "one.zip"},
     "policy:sb3-network": {"kind": "actor-critic"},
     "data-source:arrays": {"path": "flip_worlds:episodes"},
@@ -175,6 +176,7 @@ FLIPS: Mapping[str, Mapping[str, Flip]] = {
         "vecnormalize.epsilon": Flip(1e4, _NORMAL),
         "vecnormalize.keys": Flip(["image"], _NORMAL),
     },
+    "policy:human": {"keys": Flip({"left": 1, "right": 0}), "fps": Flip(5.0)},
     "loss:huber": {"delta": Flip(0.1)},
     "loss:cross-entropy": {"label_smoothing": Flip(0.3)},
     "data-source:arrays": {**_SELECTION, "path": Flip("flip_worlds:demonstrations")},
@@ -316,6 +318,8 @@ def policy_context(obs_space: spaces.Space[Any], action_space: spaces.Space[Any]
 
 
 def policy_seen(name: str, config: ComponentConfig) -> Any:
+    if name == "human":
+        return _human_seen(config)
     obs_space, action_space = spaces_for(name)
     if getattr(config, "kind", "") in ("dqn", "qr-dqn"):
         action_space = spaces.Discrete(2)
@@ -347,6 +351,21 @@ def acting_seen(module: Any, obs: Any) -> Any:
     torch.manual_seed(0)
     acts = [module.predict(obs, deterministic=step == 0)[0].tolist() for step in range(20)]
     return weights, [type(each).__name__ for each in module.modules()], acts
+
+
+def _human_seen(config: ComponentConfig) -> Any:
+    import pygame
+
+    venv = DummyVecEnv([lambda: Meter(render_mode="rgb_array")])
+    window = registry().build("wrapper", "render", {"fps": 60}, _around(venv))
+    context = replace(policy_context(venv.observation_space, venv.action_space), venv=window)
+    try:
+        actor = registry().build("policy", "human", config, context)
+        window.reset()
+        pygame.event.post(pygame.event.Event(pygame.KEYDOWN, key=pygame.K_RIGHT, unicode=""))
+        return window.fps, actor(None, None, np.ones(1, bool))[0].tolist()
+    finally:
+        window.close()
 
 
 def loss_seen(name: str, config: ComponentConfig) -> Any:
