@@ -1,7 +1,7 @@
 """One run, from run file to result, in the order in which things happen."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -69,6 +69,7 @@ def _execute(config: RunConfig, base_dir: Path, run_dir: RunDir) -> RunResult:
     run_dir.write_text("config.yaml", dump_run_config(config))
     manifest = Manifest(run_dir, _facts(config, base_dir, device, inputs))
     with manifest.kept(), open_loggers(config.loggers, run_dir.path) as logger:
+        logger.info(f"run folder {run_dir.path}, device {device}, torch threads {torch.get_num_threads()}")
         trainer: Trainer = config.algorithm.build(
             AlgorithmContext(
                 policy=policy,
@@ -91,17 +92,12 @@ def _execute(config: RunConfig, base_dir: Path, run_dir: RunDir) -> RunResult:
 def _learn(trainer: Trainer, run: RunInfo, run_dir: RunDir, logger: HierarchicalLogger) -> RunResult:
     """Train to the end, save the policy, evaluate it."""
     evaluations = Evaluations(run, trainer.policy, logger)
-    n_steps = n_epochs = 0
     try:
-        for report in trainer.train():
-            n_steps, n_epochs = report.step + 1, report.epoch
-            if report.values:
-                _log(report, logger)
-            if report.epoch_ended:
-                registry().notify("mimetic_epoch_ended", run=run, report=report)
-                evaluations.after_epoch(n_epochs, n_steps)
+        n_steps, n_epochs = _train(trainer, run, evaluations, logger)
     except KeyboardInterrupt:
-        save_policy(trainer.policy, run_dir.file("interrupted.safetensors"), env=run.config.env)
+        weights = run_dir.file("interrupted.safetensors")
+        save_policy(trainer.policy, weights, env=run.config.env)
+        logger.warn(f"interrupted; the weights as they were lie in {weights}")
         raise
     policy_path = run_dir.file("policy.safetensors")
     save_policy(trainer.policy, policy_path, env=run.config.env)
@@ -111,6 +107,24 @@ def _learn(trainer: Trainer, run: RunInfo, run_dir: RunDir, logger: Hierarchical
         if evaluation.interrupted:
             raise KeyboardInterrupt
     return RunResult(run_dir.path, trainer.policy, policy_path, evaluation, n_steps, n_epochs)
+
+
+def _train(trainer: Trainer, run: RunInfo, evaluations: Evaluations, logger: HierarchicalLogger) -> tuple[int, int]:
+    """Follow the training to its end; return the optimiser steps and the epochs that were done."""
+    n_steps = n_epochs = 0
+    reports = trainer.train()
+    try:
+        for report in reports:
+            n_steps, n_epochs = report.step + 1, report.epoch
+            if report.values:
+                _log(report, logger)
+            if report.epoch_ended:
+                registry().notify("mimetic_epoch_ended", run=run, report=report)
+                evaluations.after_epoch(n_epochs, n_steps)
+    finally:
+        if isinstance(reports, Generator):
+            reports.close()  # whatever training changed around itself is put back now, not when memory is short
+    return n_steps, n_epochs
 
 
 def _log(report: Report, logger: HierarchicalLogger) -> None:
