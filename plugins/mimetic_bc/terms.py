@@ -63,7 +63,8 @@ def mean_squared_error(inputs: LossInputs) -> Tensor:
     Both are in the distribution's own coordinates: the environment's for a plain Gaussian, [-1, 1] for a squashed one.
     The standard deviation gets no gradient from it.
     """
-    return F.mse_loss(inputs.distribution.mode(), inputs.targets)
+    mean = inputs.distribution.mode()
+    return F.mse_loss(mean, inputs.targets.to(mean.dtype))
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +79,8 @@ class HuberLoss:
 
     def __call__(self, inputs: LossInputs) -> Tensor:
         """Give the loss of a batch."""
-        return F.huber_loss(inputs.distribution.mode(), inputs.targets, delta=self.delta)
+        mean = inputs.distribution.mode()
+        return F.huber_loss(mean, inputs.targets.to(mean.dtype), delta=self.delta)
 
 
 @dataclass(frozen=True, slots=True)

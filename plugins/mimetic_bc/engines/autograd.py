@@ -11,6 +11,7 @@ from mimetic.algorithms import Batch
 from mimetic.algorithms.tensors import split_rows
 from mimetic.errors import ComponentFailedError
 from mimetic.losses import LossInputs, evaluate_objective, policy_reader
+from mimetic_bc.engines.adam import DirectSteps
 from mimetic_bc.engines.interface import Job, Measurement
 from mimetic_bc.engines.measuring import add_up, measure as measure_batch
 
@@ -33,6 +34,7 @@ class AutogradEngine:
         self._reader = policy_reader(job.policy)
         self._parameters = list(job.policy.parameters())
         self.optimizer = job.optimizer.build(self._parameters)
+        self._steps = DirectSteps(self.optimizer)
 
     def prepare(self, obs: Any, acts: Tensor) -> Batch:
         """Take rows as they are: the policy knows what to do with them."""
@@ -40,6 +42,7 @@ class AutogradEngine:
 
     def begin(self) -> None:
         """Train the policy's own weights, where they are."""
+        self._steps.look_again()
 
     def end(self) -> None:
         """Leave them there."""
@@ -49,7 +52,8 @@ class AutogradEngine:
         if lr is not None:
             for group in self.optimizer.param_groups:
                 group["lr"] = lr
-        self.optimizer.zero_grad()
+        for parameter in self._parameters:
+            parameter.grad = None
         n_rows = len(batch.acts)
         if n_rows <= self._minibatch_size:
             measured = self._accumulate(batch, 1.0, progress, measure)
@@ -61,7 +65,8 @@ class AutogradEngine:
         if self._max_grad_norm is not None:
             norm = torch.nn.utils.clip_grad_norm_(self._parameters, self._max_grad_norm)
             measured = measured and replace(measured, grad_norm=norm)
-        self.optimizer.step()
+        active = tuple(number for number, parameter in enumerate(self._parameters) if parameter.grad is not None)
+        self._steps.step(active, [self._parameters[number].grad for number in active])
         return measured
 
     def state_dict(self) -> dict[str, Any]:
@@ -71,6 +76,7 @@ class AutogradEngine:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Put the optimiser's state back."""
         self.optimizer.load_state_dict(state["optimizer"])
+        self._steps.look_again()
 
     def _accumulate(self, part: Batch, share: float, progress: float, measure: bool) -> Measurement | None:
         """Add the gradients of ``share`` times the objective of these rows: shares add up to the mean of the batch."""

@@ -5,23 +5,25 @@ from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from mimetic.algorithms import Batch
 from mimetic.algorithms.tensors import split_rows
 from mimetic.errors import ConfigError
 from mimetic.losses import LossInputs, evaluate_objective
+from mimetic_bc.engines.adam import DirectSteps
 from mimetic_bc.engines.interface import Job, Measurement
 from mimetic_bc.engines.measuring import add_up, measure as measure_batch
 from mimetic_bc.engines.mlp.actor import Actor, read_actor
-from mimetic_bc.engines.mlp.adam import FlatAdam, check_optimizer
 from mimetic_bc.engines.mlp.formula import Formula
 from mimetic_bc.engines.mlp.heads import Gradient, Head, make_head
 from mimetic_bc.engines.mlp.network import Network, Workspace
 from mimetic_bc.engines.mlp.parts import cut
 from mimetic_bc.engines.mlp.unserved import UnservedError
 from mimetic_bc.engines.mlp.weights import FlatWeights
+from mimetic_bc.optimizers import OptimizerChoice
 
+_SETTINGS = {"lr", "betas", "eps"}
 _MOST_SIZES = 8  # of batches whose memory is kept
 
 
@@ -56,17 +58,12 @@ class MlpEngine:
         self._coefficients = self._formula.at(0.0)
         constant = self._coefficients if self._formula.is_constant else None
         self._parts = cut(self._weights.ends, self._actor.log_std is not None, constant)
-        values, gradients = (
-            [vector[part] for part in self._parts.slices] for vector in (self._weights.vector, self._weights.gradient)
-        )
-        self._adam = FlatAdam(job.optimizer, values, gradients)
+        vector, gradient = self._weights.vector, self._weights.gradient
+        self.optimizer = job.optimizer.build([nn.Parameter(vector[part]) for part in self._parts.slices])
+        self._steps = DirectSteps(self.optimizer)
+        self._part_gradients = [gradient[part] for part in self._parts.slices]
         self._active = self._parts.active(self._coefficients)
         self._rooms: dict[tuple[int, int], _Room] = {}
-
-    @property
-    def optimizer(self) -> torch.optim.Optimizer:
-        """The optimiser whose settings and state count; its parameters are parts of one vector."""
-        return self._adam.optimizer
 
     def prepare(self, obs: Any, acts: Tensor) -> Batch:
         """Give what the first layer sees, with a column of ones, and the targets. (B, D + 1), (B, K)."""
@@ -89,7 +86,7 @@ class MlpEngine:
             ) from None
         self._actor = actor
         self._weights.read(actor)
-        self._adam.look_again()
+        self._steps.look_again()
 
     def end(self) -> None:
         """Copy them back."""
@@ -108,12 +105,12 @@ class MlpEngine:
                 measured = self._differentiate(batch, n_rows, progress, measure)
             else:
                 measured = self._accumulate(batch, n_rows, size, progress, measure)
-            if self._job.max_grad_norm is None:
-                self._adam.step(self._active, self._coefficients.l2)
-            else:
-                norm = self._clip(self._job.max_grad_norm)
+            l2 = self._coefficients.l2
+            if self._job.max_grad_norm is not None:
+                norm, l2 = self._clip(self._job.max_grad_norm), 0.0
                 measured = measured and replace(measured, grad_norm=norm)
-                self._adam.step(self._active, 0.0)
+            gradients = [self._part_gradients[number] for number in self._active]
+            self._steps.step(self._active, gradients, weight_decay=l2)
         return measured
 
     def state_dict(self) -> dict[str, Any]:
@@ -123,7 +120,7 @@ class MlpEngine:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Put the optimiser's state back."""
         self.optimizer.load_state_dict(state["optimizer"])
-        self._adam.look_again()
+        self._steps.look_again()
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave the memory behind: views of one vector would come back as tensors of their own."""
@@ -167,7 +164,7 @@ class MlpEngine:
             actor, rest = slice(None, self._weights.ends[1]), slice(self._weights.ends[1], None)
             gradient[actor].add_(values[actor], alpha=l2)
             torch.mul(values[rest], l2, out=gradient[rest])  # nothing else overwrites it
-        active = [gradient[self._parts.slices[number]] for number in self._active]
+        active = [self._part_gradients[number] for number in self._active]
         norm = torch.linalg.vector_norm(torch.cat(active)) if active else gradient.new_zeros(())
         scale = (greatest / (norm + 1e-6)).clamp_(max=1.0)
         for piece in active:
@@ -203,8 +200,24 @@ def _read_job(job: Job) -> tuple[Actor, FlatWeights, Head, Formula]:
     """
     if job.device.type != "cpu":
         raise UnservedError(f"the device is {job.device.type}")
-    check_optimizer(job.optimizer)
+    _check_optimizer(job.optimizer)
     actor = read_actor(job.policy)
     weights = FlatWeights(actor)
     head = make_head(job.policy, weights.log_std_of(weights.vector), weights.log_std_of(weights.gradient))
     return actor, weights, head, Formula(job.terms, head.served)
+
+
+def _check_optimizer(choice: OptimizerChoice) -> None:
+    """Accept torch's Adam with plain settings.
+
+    Raises:
+        UnservedError: it is another optimiser, or one of its settings is not plain.
+    """
+    if choice.cls is not torch.optim.Adam:
+        raise UnservedError(f"the optimiser is {choice.cls.__name__}, not Adam")
+    foreign = sorted(key for key, value in choice.kwargs.items() if key not in _SETTINGS and value)
+    if foreign:
+        raise UnservedError(f"Adam is asked for with {', '.join(foreign)}")
+    numbers = [choice.kwargs.get("lr", 0.0), choice.kwargs.get("eps", 0.0), *choice.kwargs.get("betas", ())]
+    if not all(isinstance(number, int | float) for number in numbers):
+        raise UnservedError("a setting of Adam is a tensor")

@@ -65,11 +65,13 @@ class Formula:
         """Read the terms; ``served`` are the kinds of term that the distribution knows.
 
         Raises:
-            UnservedError: one is of another kind.
+            UnservedError: one is of another kind, or none counts.
         """
         for term in terms:
             if kind_of(term.term) not in served:
                 raise UnservedError(f"loss term {term.name!r} is none of {', '.join(sorted(served))}")
+        if not any(callable(term.weight) or term.weight for term in terms):
+            raise UnservedError("every weight is zero")
         self._terms = tuple(terms)
         self.is_constant = not any(callable(term.weight) for term in terms)
 

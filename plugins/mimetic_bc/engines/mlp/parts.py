@@ -14,10 +14,10 @@ class Parts:
     kinds: tuple[int, ...]  # of each: 0 the network, 1 the standard deviation, 2 the rest
     is_gaussian: bool
 
-    def active(self, c: Coefficients) -> list[int]:
+    def active(self, c: Coefficients) -> tuple[int, ...]:
         """Number the slices that have gradients."""
         flags = _flags(c, self.is_gaussian)
-        return [number for number, kind in enumerate(self.kinds) if flags[kind]]
+        return tuple(number for number, kind in enumerate(self.kinds) if flags[kind])
 
 
 def cut(ends: tuple[int, int, int], is_gaussian: bool, constant: Coefficients | None) -> Parts:
