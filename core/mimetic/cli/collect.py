@@ -110,7 +110,7 @@ def _report(
     done: "Collection", env: "EnvConfig", settings: "EvaluationConfig", options: argparse.Namespace
 ) -> "Iterator[str]":
     how = "by hand" if _plays(options) else "deterministic" if settings.deterministic else "stochastic"
-    amount = f"{len(done.returns):,} episodes, {done.n_transitions:,} transitions"
+    amount = f"{_counted(len(done.returns), 'episode')}, {_counted(done.n_transitions, 'transition')}"
     yield f"{env.id}: {amount}, {how}, seed {options.seed}"
     if not len(done.returns):
         yield "no episode was complete, so nothing was written"
@@ -127,6 +127,10 @@ def _report(
     yield f"data: {options.out}"
 
 
+def _counted(n: int, thing: str) -> str:
+    return f"{n:,} {thing}{'' if n == 1 else 's'}"
+
+
 def _tell_what_is_kept(path: "Path", name: str) -> None:
     """Say what an error left on the disk, if anything."""
     from mimetic.errors import DataError
@@ -136,4 +140,4 @@ def _tell_what_is_kept(path: "Path", name: str) -> None:
         kept = load_demonstrations(path)
     except DataError:
         return
-    sys.stderr.write(f"{name} holds the {len(kept):,} episodes that were complete before\n")
+    sys.stderr.write(f"{name} holds what was complete before: {_counted(len(kept), 'episode')}\n")
