@@ -37,6 +37,9 @@ commands:
 Installed plugins may add more commands: 'mimetic plugins' lists them.
 """
 
+LOOK_FROM_OUTSIDE = (["plugins", "check"],)
+"""Commands that import no plugin, since it may be one that takes the interpreter down."""
+
 FAILED, WRONG, INTERRUPTED = 1, 2, 130
 
 
@@ -85,7 +88,7 @@ def _dispatch(words: list[str]) -> int:
 def _run(name: str, rest: list[str]) -> int:
     if name not in built_in_commands():
         return _run_plugin_command(name, rest)
-    if not {"-h", "--help"} & set(rest):
+    if not {"-h", "--help"} & set(rest) and [name, *rest[:1]] not in LOOK_FROM_OUTSIDE:
         from mimetic.plugins import registry
 
         registry()  # says what did not load before the command says anything

@@ -17,10 +17,14 @@ FIRST = (1, 0)
 
 def check_api(plugin: object, module: str) -> None:
     """Raise :class:`Refusal` when the plugin asks for what this core does not offer."""
+    stated = stated_version(plugin, module)
+    check_version(FIRST if stated is None else stated)
+
+
+def stated_version(plugin: object, module: str) -> object:
+    """Return what the plugin, or the imported module that holds it, states as its version; None: nothing."""
     stated = getattr(plugin, NAME, None)
-    if stated is None:
-        stated = getattr(sys.modules.get(module), NAME, FIRST)
-    check_version(stated)
+    return getattr(sys.modules.get(module), NAME, None) if stated is None else stated
 
 
 def check_version(stated: object) -> None:

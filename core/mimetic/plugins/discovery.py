@@ -8,7 +8,7 @@ import contextlib
 import os
 import sys
 import traceback
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
 
@@ -23,6 +23,9 @@ from mimetic.plugins.reasons import refusing
 from mimetic.plugins.records import Component, PluginRecord, PluginState, Refusal
 from mimetic.plugins.registry import Registry
 from mimetic.plugins.switches import STRICT, Switches, switches_from
+from mimetic.plugins.weight import Weight, weighed
+
+NOTHING = Weight()
 
 
 def discover(path: Sequence[str] | None = None, *, environ: Mapping[str, str] = os.environ) -> Registry:
@@ -40,20 +43,25 @@ def discover(path: Sequence[str] | None = None, *, environ: Mapping[str, str] = 
 
 def assemble(candidates: Iterable[Candidate], switches: Switches) -> Registry:
     """Judge candidates, whatever they were read from, and gather them in a registry."""
-    ordered = sorted(candidates, key=lambda candidate: (candidate.name, candidate.rank))
     records: list[PluginRecord] = []
     managers: dict[str, pluggy.PluginManager] = {}
     with contextlib.redirect_stdout(sys.stderr):  # a plugin that prints must not spoil a JSON document
-        for name, same_name in groupby(ordered, key=attrgetter("name")):
-            winner, *others = same_name
+        for name, (winner, *others) in by_name(candidates):
             record, manager = _judge(winner, switches)
             if manager is not None:
                 managers[name] = manager
-            records += [record, *(_passed_over(other, winner, switches) for other in others)]
+            records += [record, *(passed_over(other, winner, switches) for other in others)]
     registry = Registry(records, managers, switches.unknown_names({record.name for record in records}))
     if switches.strict:
         _insist(registry)
     return registry
+
+
+def by_name(candidates: Iterable[Candidate]) -> Iterator[tuple[str, list[Candidate]]]:
+    """Yield each plugin name with the candidates that have it, the one that wins first."""
+    ordered = sorted(candidates, key=lambda candidate: (candidate.name, candidate.rank))
+    for name, same_name in groupby(ordered, key=attrgetter("name")):
+        yield name, list(same_name)
 
 
 def _judge(candidate: Candidate, switches: Switches) -> tuple[PluginRecord, pluggy.PluginManager | None]:
@@ -64,26 +72,26 @@ def _judge(candidate: Candidate, switches: Switches) -> tuple[PluginRecord, plug
     if candidate.hidden_by:
         return _hidden(candidate), None
     try:
-        manager, entries = _admit(candidate)
+        plugin, weight = _import(candidate)
+        manager, entries = _admit(plugin, candidate.module)
     except Refusal as refusal:
         return _record(candidate, refusal.state, str(refusal), error=refusal.__cause__), None
-    return _record(candidate, PluginState.ACTIVE, "", entries), manager
+    return _record(candidate, PluginState.ACTIVE, "", entries, weight=weight), manager
 
 
-def _admit(candidate: Candidate) -> tuple[pluggy.PluginManager, tuple[Entry, ...]]:
-    if candidate.fault:
-        raise Refusal(candidate.fault)
-    plugin = _import(candidate)
+def _admit(plugin: object, module: str) -> tuple[pluggy.PluginManager, tuple[Entry, ...]]:
     with refusing("it cannot be registered: "):
-        check_api(plugin, candidate.module)
+        check_api(plugin, module)
         manager = register(plugin)
         return manager, entries_of(manager)
 
 
-def _import(candidate: Candidate) -> object:
+def _import(candidate: Candidate) -> tuple[object, Weight]:
+    if candidate.fault:
+        raise Refusal(candidate.fault)
     try:
         with refusing(""):
-            return candidate.load()
+            return weighed(candidate.load)
     except Refusal as refusal:
         stated = stated_in_source(candidate.module) if isinstance(refusal.__cause__, ImportError) else None
         if stated is not None:
@@ -99,7 +107,7 @@ def _is_left_behind(candidate: Candidate, error: BaseException | None) -> bool:
     return missing is not None and (candidate.module + ".").startswith(missing + ".")
 
 
-def _passed_over(other: Candidate, winner: Candidate, switches: Switches) -> PluginRecord:
+def passed_over(other: Candidate, winner: Candidate, switches: Switches) -> PluginRecord:
     """Record a plugin whose name another one has."""
     disabled = switches.reason_against(other.name)
     if disabled:
@@ -124,10 +132,11 @@ def _record(
     entries: Iterable[Entry] = (),
     *,
     error: BaseException | None = None,
+    weight: Weight = NOTHING,
 ) -> PluginRecord:
     components = tuple(Component(e, candidate.name, candidate.distribution, candidate.version) for e in entries)
     provider = (candidate.distribution, candidate.version)
-    return PluginRecord(candidate.name, state, reason, *provider, candidate.value, components, error)
+    return PluginRecord(candidate.name, state, reason, *provider, candidate.value, components, error, weight)
 
 
 def _insist(registry: Registry) -> None:

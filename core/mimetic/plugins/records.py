@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from mimetic.hookspecs import Entry, Kind
+from mimetic.plugins.weight import Weight
 
 
 class PluginState(StrEnum):
@@ -57,6 +58,7 @@ class PluginRecord:
     entry_point: str  # "module" or "module:attribute"
     components: tuple[Component, ...] = ()
     error: BaseException | None = field(default=None, compare=False, repr=False)  # what it raised, with its traceback
+    weight: Weight = field(default=Weight(), compare=False, repr=False)  # what its import cost
 
     def __str__(self) -> str:
         """``'acme' (acme-mimetic 1.0, entry point acme_mimetic.plugin)``."""

@@ -68,6 +68,10 @@ class Registry:
         """Return a sentence for each conflict between active plugins, and for each switch that fits no plugin."""
         return [*(_conflict(offers) for offers in self.conflicts()), *self.notes]
 
+    def remarks(self) -> list[str]:
+        """Return a sentence for each active plugin whose import is heavy or slow."""
+        return [f"plugin {record}: {remark}" for record in self.plugins for remark in record.weight.remarks()]
+
     def find(self, kind: Kind, name: str) -> Component:
         """Return the component of this kind and name.
 

@@ -17,7 +17,9 @@ def report(registry: Registry, environ: Mapping[str, str]) -> str:
         lines.append(f"mimetic: {_counted(len(failed))} did not load; the others work ({STRICT}=1 shows tracebacks):")
     for record in failed:
         lines += [f"  {record} is {record.state}: {record.reason}", f"    {_remedy(record, environ)}"]
-    lines += [f"mimetic: {sentence}" for sentence in [*registry.warnings(), *_switched_off(registry)]]
+    lines += [
+        f"mimetic: {sentence}" for sentence in [*registry.warnings(), *registry.remarks(), *_switched_off(registry)]
+    ]
     return "".join(f"{line}\n" for line in lines)
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         fake_distribution as fake_distribution,
         manager_with as manager_with,
     )
+    from mimetic.testing.examination import check_plugin as check_plugin
 
 _MODULE_OF = {
     "AlgorithmContract": "contracts.algorithms",
@@ -36,6 +37,7 @@ _MODULE_OF = {
     "PolicyWrapperContract": "contracts.policy_wrappers",
     "RewardContract": "contracts.rewards",
     "VenvWrapperContract": "contracts.venv_wrappers",
+    "check_plugin": "examination",
     "discovered": "distributions",
     "fake_distribution": "distributions",
     "manager_with": "distributions",

@@ -170,6 +170,10 @@ class AlgorithmContract(ComponentContract):
         trainer: Trainer = self.build(context, tmp_path)
         return trainer
 
+    def attempt(self, tmp_path: Path) -> None:
+        """Build it once."""
+        self.trainer(tmp_path)
+
     def _finish(self, trainer: Trainer) -> list[Report]:
         return list(trainer.train())
 

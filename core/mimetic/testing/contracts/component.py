@@ -48,6 +48,13 @@ class Contract:
             hint = "the distribution that you work on must be installed: pip install -e ."
             raise AssertionError(f"{error} ({hint})") from error
 
+    def attempt(self, tmp_path: Path) -> None:
+        """Build the component once and close it again, in the first of the worlds that it is tried in.
+
+        Raises:
+            AssertionError: it refuses, or fails; the cause is what it raised.
+        """
+
 
 class ComponentContract(Contract):
     """The facts of every component that has settings; inherit from the suite of its kind instead."""

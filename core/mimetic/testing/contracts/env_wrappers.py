@@ -114,6 +114,11 @@ class EnvWrapperContract(WrapperContract):
 
     # --- what they build on ---------------------------------------------------------------------------------------
 
+    def attempt(self, tmp_path: Path) -> None:
+        """Build it once, and close it."""
+        with self._wrapped(Witness(self.make_env()), tmp_path):
+            pass
+
     @contextmanager
     def _wrapped(self, env: gym.Env[Any, Any], tmp_path: Path) -> Iterator[gym.Env[Any, Any]]:
         wrapped: gym.Env[Any, Any] = self.wrap(env, tmp_path)

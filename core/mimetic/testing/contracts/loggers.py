@@ -141,6 +141,11 @@ class LoggerContract(ComponentContract):
         logger: Logger = registry().build("logger", self.name, self.config(tmp_path), LoggerContext(run_dir=folder))
         return logger
 
+    def attempt(self, tmp_path: Path) -> None:
+        """Build it once, and close it."""
+        with self._logger(fresh_folder(tmp_path)):
+            pass
+
     @contextmanager
     def _logger(self, folder: Path) -> Iterator[Logger]:
         with refusals_told(f"{self._title()} cannot be built"):

@@ -142,6 +142,10 @@ class LossContract(ComponentContract):
         term: LossTerm = self.build(LossContext(action_space=action_space, device=device), tmp_path)
         return term
 
+    def attempt(self, tmp_path: Path) -> None:
+        """Build it once."""
+        self.term(self.action_spaces[0], tmp_path)
+
     def _seeded_value(self, space: Space, tmp_path: Path) -> Tensor:
         with torch.random.fork_rng(devices=[]):
             torch.default_generator.manual_seed(0)

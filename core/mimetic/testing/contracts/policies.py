@@ -36,7 +36,7 @@ class PolicyContract(ComponentContract):
     """What it can do; each is tried with each of ``observation_spaces``."""
 
     n_steps_to_learn: ClassVar[int] = 30
-    """Steps of Adam, with rate 0.01 on one batch, after which it must fit the batch better than before."""
+    """Steps of Adam, with rate 0.001 on one batch, after which it must fit the batch better than before."""
 
     seeded: ClassVar[bool] = True
     """Whether its draws come from the seeds of the episodes; False for one that wraps somebody else's code."""
@@ -164,7 +164,7 @@ class PolicyContract(ComponentContract):
             policy = self._trainable(pair, tmp_path)
             policy.set_training_mode(True)
             batch = _batch(policy, 4 * N_ROWS)
-            optimizer = torch.optim.Adam(policy.parameters(), lr=1e-2)
+            optimizer = torch.optim.Adam(policy.parameters(), lr=1e-3)
             losses = []
             with torch.random.fork_rng(devices=[]):
                 torch.default_generator.manual_seed(0)
@@ -203,6 +203,10 @@ class PolicyContract(ComponentContract):
         choice = Choice("policy", self.name, self.config(tmp_path))
         with refusals_told(f"{self._title(pair)} cannot be built"):
             return build_policy(choice, context)
+
+    def attempt(self, tmp_path: Path) -> None:
+        """Build it once."""
+        self.policy(next(self._pairs()), tmp_path)
 
     def _pairs(self) -> Iterator[Pair]:
         self.component()

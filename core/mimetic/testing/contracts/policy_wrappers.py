@@ -105,6 +105,10 @@ class PolicyWrapperContract(WrapperContract):
         wrapped: Actor = self.build(context, tmp_path)
         return wrapped
 
+    def attempt(self, tmp_path: Path) -> None:
+        """Build it once."""
+        self.around(Narrator(self.action_spaces[0]), self.action_spaces[0], 1, tmp_path)
+
     def _play(self, actor: Actor, n_envs: int) -> Iterator[np.ndarray]:
         """Let it act in two episodes a lane; yield the actions of each step."""
         state = None

@@ -77,6 +77,10 @@ class RewardContract(ComponentContract):
         )
         return self.build(context, tmp_path)
 
+    def attempt(self, tmp_path: Path) -> None:
+        """Build it once."""
+        self.reward(tmp_path)
+
     def transitions(self, n: int) -> tuple[Any, np.ndarray, Any, np.ndarray]:
         """Return n random steps: ``(obs, acts, next_obs, dones)``."""
         acts = samples(self.action_space, n, 1)

@@ -106,13 +106,21 @@ class DataSourceContract(ComponentContract):
     # --- what they build on ---------------------------------------------------------------------------------------
 
     def demonstrations(self, tmp_path: Path) -> Demonstrations:
+        """Build the source, as a run does, and take what it gives."""
+        made = self.source(tmp_path)
+        with refusals_told(f"{self._title()} gave no demonstrations"):
+            return as_demonstrations(made)
+
+    def source(self, tmp_path: Path) -> Any:
         """Build the source, as a run does."""
         context = DataSourceContext(
             observation_space=self.observation_space, action_space=self.action_space, base_dir=tmp_path
         )
-        made = self.build(context, tmp_path)
-        with refusals_told(f"{self._title()} gave no demonstrations"):
-            return as_demonstrations(made)
+        return self.build(context, tmp_path)
+
+    def attempt(self, tmp_path: Path) -> None:
+        """Build it once."""
+        self.source(tmp_path)
 
     def _pairs(self, tmp_path: Path) -> TransitionsMinimal:
         demonstrations = self.demonstrations(tmp_path)

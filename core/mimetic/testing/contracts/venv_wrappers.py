@@ -91,6 +91,11 @@ class VenvWrapperContract(WrapperContract):
 
     # --- what they build on ---------------------------------------------------------------------------------------
 
+    def attempt(self, tmp_path: Path) -> None:
+        """Build it once, and close it."""
+        with self._wrapped(tmp_path):
+            pass
+
     @contextmanager
     def _wrapped(self, tmp_path: Path) -> Iterator[tuple[VecEnv, list[Witness]]]:
         witnesses = [Witness(self.make_env()) for _ in range(self.n_envs)]

@@ -1,0 +1,43 @@
+"""How does a plugin's own test look at the plugin as a whole?"""
+
+from mimetic.plugins.installed import GROUP, Candidate, installed_candidates
+from mimetic.testing.examination.findings import Level, PluginReport
+from mimetic.testing.examination.processes import examine
+
+
+def check_plugin(module: str, *, contracts: bool = False) -> PluginReport:
+    """Fail unless the plugin in ``module`` is in order: what ``mimetic plugins check`` looks at, as a test.
+
+    ::
+
+        def test_the_plugin_is_in_order() -> None:
+            check_plugin("acme_mimetic.plugin")
+
+    An installed entry point must name the module. It is looked at in a process of its own: what it imports and how long
+    that takes, the version of the interface that it states, its entries, settings and implementations.
+
+    Args:
+        module: what the entry point names.
+        contracts: also hold each component to its contract, with its default settings; a plugin's tests do so better.
+
+    Raises:
+        AssertionError: with every error that was found.
+    """
+    report = _examined(module, contracts)
+    errors = [f"{finding.about}: {finding.message}" for finding in report.findings if finding.level == Level.ERROR]
+    if errors:
+        raise AssertionError("\n".join([f"{module} ({report.provider}):", *errors]))
+    return report
+
+
+def _examined(module: str, contracts: bool) -> PluginReport:
+    installed = installed_candidates()
+    named = [each for each in installed if each.module == module]
+    if not named:
+        raise AssertionError(
+            f"no installed entry point of the group {GROUP!r} names {module!r}; name it in pyproject.toml under "
+            f"[project.entry-points.{GROUP}] and install the distribution: pip install -e ."
+        )
+    rivals: list[Candidate] = [each for each in installed if each.name == named[0].name]
+    reports = examine(rivals, contracts=contracts)
+    return next(report for report in reports if report.entry_point.partition(":")[0].strip() == module)
