@@ -5,18 +5,24 @@ import numpy as np
 import pytest
 import torch
 from gymnasium import spaces
-from stable_baselines3 import DQN, PPO, SAC
-from stable_baselines3.common.policies import ActorCriticPolicy
+from stable_baselines3 import DQN, PPO, SAC, TD3
+from stable_baselines3.common.policies import ActorCriticPolicy, MultiInputActorCriticPolicy
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 from torch import nn
 
 from mimetic.errors import SpaceError
-from mimetic.policies import Actor, FlatFeatures, MimeticPolicy, UniformActor, as_actor
-from mimetic.policies.acting import DrawingActor, PlainActor, PredictingActor
+from mimetic.policies import Actor, EpisodeStreams, FlatFeatures, MimeticPolicy, UniformActor, as_actor
+from mimetic.policies.acting import DrawingActor, NetworkActor, PredictingActor
+from mimetic.policies.choices import Draw, draw_gumbel, draw_normal, draw_uniform
+from mimetic.policies.noise import EpisodeNoise
+from mimetic.policies.plain_network import PlainNetwork
+from mimetic.policies.torch_network import TorchNetwork
+from mimetic.seeding import generator
 from some_spaces import ACTION_SPACES, OBSERVATION_SPACES, THREE, VECTOR, Space, rows, samples
 from worlds import Cont, DictObs, Len
 
 BOX = spaces.Box(-1.0, 1.0, (2,), np.float32)
+DICT: Any = DictObs(3).observation_space
 
 
 def policy_for(observation_space: Space = VECTOR, action_space: Space = THREE, **options: Any) -> Any:
@@ -150,19 +156,126 @@ def test_an_actor_follows_a_policy_that_goes_on_learning() -> None:
     np.testing.assert_allclose(after, policy.predict(obs, deterministic=True)[0], atol=1e-6)
 
 
-def test_only_a_plain_network_is_calculated_in_numpy() -> None:
-    class Own(MimeticPolicy):
-        def get_distribution(self, obs: Any) -> Any:
-            return super().get_distribution(obs)
+class Own(MimeticPolicy):
+    """Decides for itself which distribution it acts by."""
 
+    def get_distribution(self, obs: Any) -> Any:
+        return super().get_distribution(obs)
+
+
+def network_of(policy: Any, *, exact: bool = True) -> type:
+    actor = actor_for(policy, exact=exact)
+    assert isinstance(actor, NetworkActor)
+    return type(actor._network)
+
+
+def test_only_a_plain_network_is_calculated_in_numpy() -> None:
     hooked = policy_for()
     hooked.action_net.register_forward_hook(lambda module, given, result: result)
 
-    assert isinstance(actor_for(policy_for()), PlainActor)
-    assert isinstance(actor_for(policy_for(activation_fn=nn.GELU)), PredictingActor)
-    assert isinstance(actor_for(Own(VECTOR, THREE, net_arch=[4])), PredictingActor)
-    assert isinstance(actor_for(hooked), PredictingActor)
+    assert network_of(policy_for()) is PlainNetwork
+    assert network_of(policy_for(activation_fn=nn.GELU)) is TorchNetwork
+    assert network_of(policy_for(features_extractor_class=Deeper)) is TorchNetwork
+    assert network_of(hooked) is TorchNetwork
+
+
+def test_sb3_s_own_network_is_calculated_in_numpy_where_bits_are_not_asked_for() -> None:
+    """With exact bits they are those of its ``predict``."""
+    policy = ActorCriticPolicy(VECTOR, THREE, lambda _: 1e-3)
+
+    assert network_of(policy, exact=True) is TorchNetwork
+    assert network_of(policy, exact=False) is PlainNetwork
+
+
+def test_a_policy_with_ways_of_its_own_is_asked_itself() -> None:
+    policy = Own(VECTOR, THREE, net_arch=[4])
+    instance = policy_for()
+    instance.predict = lambda obs, *more: (np.full(len(obs), 2), None)
+
+    assert isinstance(actor_for(policy), PredictingActor)
+    assert isinstance(actor_for(policy, deterministic=False), DrawingActor)
+    for deterministic in (True, False):
+        acts, _ = actor_for(instance, deterministic=deterministic)(samples(VECTOR, 3), None, starts(3))
+        assert acts.tolist() == [2, 2, 2]
     assert isinstance(actor_for(policy_for(action_space=BOX, use_sde=True), deterministic=False), DrawingActor)
+
+
+SB3_S_OWN: dict[str, Callable[[], Any]] = {
+    "categories": lambda: ActorCriticPolicy(VECTOR, THREE, lambda _: 1e-3),
+    "several categories": lambda: ActorCriticPolicy(VECTOR, spaces.MultiDiscrete([3, 2]), lambda _: 1e-3),
+    "switches": lambda: ActorCriticPolicy(VECTOR, spaces.MultiBinary(3), lambda _: 1e-3),
+    "a box": lambda: ActorCriticPolicy(VECTOR, BOX, lambda _: 1e-3, activation_fn=nn.GELU),
+    "an own extractor": lambda: ActorCriticPolicy(VECTOR, BOX, lambda _: 1e-3, features_extractor_class=Deeper),
+    "an image": lambda: ActorCriticPolicy(spaces.Box(0, 255, (3, 9, 9), np.uint8), BOX, lambda _: 1e-3),
+    "a category": lambda: ActorCriticPolicy(spaces.Discrete(5), THREE, lambda _: 1e-3),
+    "parts": lambda: MultiInputActorCriticPolicy(DICT, THREE, lambda _: 1e-3),
+    "double precision": lambda: ActorCriticPolicy(spaces.Box(-9, 9, (4,), np.float64), BOX, lambda _: 1e-3),
+    "a network of values": lambda: DQN("MlpPolicy", DummyVecEnv([Len]), device="cpu", buffer_size=10).policy.q_net,
+    "SAC's actor": lambda: SAC("MlpPolicy", DummyVecEnv([Vector]), device="cpu").policy.actor,
+    "TD3's actor": lambda: TD3("MlpPolicy", DummyVecEnv([Vector]), device="cpu").policy.actor,
+}
+
+
+@pytest.mark.parametrize("name", SB3_S_OWN)
+def test_layers_alone_act_bit_for_bit_as_sb3_s_predict(name: str) -> None:
+    """Everything that SB3 does around them is left out, and nothing else."""
+    torch.manual_seed(0)
+    policy = SB3_S_OWN[name]()
+    obs = samples(policy.observation_space, 6)
+    assert network_of(policy) is TorchNetwork
+
+    acts, _ = actor_for(policy, 6)(obs, None, starts(6))
+
+    rows_of_obs = [rows(obs, slice(row, row + 1)) for row in range(6)]
+    alone = np.concatenate([policy.predict(row, deterministic=True)[0] for row in rows_of_obs])
+    assert acts.dtype == policy.action_space.dtype
+    assert np.array_equal(acts, alone)
+
+
+@pytest.mark.parametrize("name", SB3_S_OWN)
+def test_layers_in_one_batch_act_as_sb3_s_predict(name: str) -> None:
+    torch.manual_seed(0)
+    policy = SB3_S_OWN[name]()
+    obs = samples(policy.observation_space, 6)
+
+    acts, _ = actor_for(policy, 6, exact=False)(obs, None, starts(6))
+
+    np.testing.assert_allclose(acts, policy.predict(obs, deterministic=True)[0], atol=1e-5)
+
+
+def test_observations_of_another_shape_are_refused_as_sb3_does() -> None:
+    with pytest.raises(ValueError, match=r"Unexpected observation shape \(2, 5\)"):
+        actor_for(ActorCriticPolicy(VECTOR, THREE, lambda _: 1e-3), 2)(np.zeros((2, 5), np.float32), None, starts(2))
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_an_output_that_is_not_a_number_is_refused(exact: bool) -> None:
+    """A comparison would make an action of it."""
+    policy = policy_for()
+    policy.action_net.bias.data[1] = np.nan
+
+    with pytest.raises(SpaceError, match=r"the policy's output in row 0 is not a number: \[.*nan.*\]"):
+        actor_for(policy, 2, exact=exact)(samples(VECTOR, 2), None, starts(2))
+
+
+def test_acting_does_not_switch_a_training_policy_s_layers_on() -> None:
+    """Dropout is for training; the mode is as before afterwards."""
+    policy = policy_for(features_extractor_class=Dropping)
+    policy.train()
+    actor = actor_for(policy, exact=False)
+
+    acts, _ = actor(samples(VECTOR, 4), None, starts(4))
+
+    assert np.array_equal(acts, actor(samples(VECTOR, 4), None, starts(4))[0])
+    assert policy.training
+    assert policy.features_extractor.layer.training
+
+
+class Dropping(Deeper):
+    """Forgets half of what it sees, in training."""
+
+    def forward(self, observations: Any) -> torch.Tensor:
+        return nn.functional.dropout(super().forward(observations), training=self.training)
 
 
 # --- draws ------------------------------------------------------------------------------------------------------
@@ -193,14 +306,55 @@ def test_drawn_actions_have_the_policy_s_probabilities() -> None:
     assert drawn.std() == pytest.approx(2.0, abs=0.2)
 
 
+@pytest.mark.parametrize("n_steps", [1, 64, 65, 200])
+@pytest.mark.parametrize("draw", [draw_gumbel, draw_normal, draw_uniform])
+def test_noise_drawn_in_blocks_is_what_single_draws_give(draw: Draw, n_steps: int) -> None:
+    noise = EpisodeNoise(EpisodeStreams(0, "x"), draw)
+    noise.begin(1, seed=5)
+    alone = generator(5, "x")
+
+    together = np.stack([noise.rows(2, 3)[1] for _ in range(n_steps)])
+
+    assert np.array_equal(together, np.stack([draw(alone, (3,)) for _ in range(n_steps)]))
+
+
+def test_noise_begins_anew_with_an_episode_and_goes_on_elsewhere() -> None:
+    noise = EpisodeNoise(EpisodeStreams(0, "x"), draw_uniform)
+    first = np.stack([noise.rows(2, 1) for _ in range(100)])
+    again = EpisodeNoise(EpisodeStreams(0, "x"), draw_uniform)
+    for _ in range(7):
+        again.rows(2, 1)
+    again.begin(0, seed=5)
+    second = np.stack([again.rows(2, 1) for _ in range(93)])
+
+    assert np.array_equal(second[:, 1], first[7:, 1])
+    assert second[:, 0, 0].tolist() == generator(5, "x").random(93).tolist()
+
+
 @pytest.mark.parametrize("name", ["wide", "with state-dependent noise", "SB3's own", "SAC"])
-def test_acting_leaves_the_global_generators_and_the_training_mode_alone(name: str) -> None:
+def test_draws_in_one_batch_follow_the_seed_and_say_that_they_follow_no_episode(name: str) -> None:
+    torch.manual_seed(0)
+    policy = POLICIES[name]()
+    obs = samples(VECTOR, 4)
+
+    def draws(seed: int) -> list[Any]:
+        actor = actor_for(policy, deterministic=False, exact=False, seed=seed)
+        return [actor(obs, None, starts(4))[0].tolist() for _ in range(3)]
+
+    assert draws(1) == draws(1)
+    assert draws(1) != draws(2)
+    assert not actor_for(policy, deterministic=False, exact=False).seeded
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("name", ["wide", "with state-dependent noise", "SB3's own", "SAC"])
+def test_acting_leaves_the_global_generators_and_the_training_mode_alone(name: str, exact: bool) -> None:
     policy = POLICIES[name]()
     model = policy.policy if hasattr(policy, "policy") else policy
     model.set_training_mode(True)
     torch_state, numpy_state = torch.get_rng_state(), np.random.get_state()[1].tolist()  # type: ignore[index]  # a tuple
 
-    actor_for(policy, deterministic=False)(samples(VECTOR, 4), None, starts(4))
+    actor_for(policy, deterministic=False, exact=exact)(samples(VECTOR, 4), None, starts(4))
 
     assert torch.equal(torch.get_rng_state(), torch_state)
     assert np.random.get_state()[1].tolist() == numpy_state  # type: ignore[index]  # a tuple
@@ -342,11 +496,10 @@ def test_normalisation_that_an_algorithm_learned_under_is_applied_and_not_update
 
     def seen_by_network(**options: Any) -> float:
         seen: list[np.ndarray] = []
-        actor = actor_for(model, 1, **options)
         hook = model.policy.features_extractor.register_forward_hook(
             lambda m, given, out: seen.append(given[0].numpy())
         )
-        actor(obs, None, starts(1))
+        actor_for(model, 1, **options)(obs, None, starts(1))
         hook.remove()
         return float(seen[0].item())
 

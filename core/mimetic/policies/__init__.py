@@ -1,8 +1,9 @@
 """What is a policy, and how does anything act by one?
 
 ``actor_critic`` is the base class of trainable policies, ``inputs`` what their networks see of an observation,
-``actors`` what collection and evaluation call, ``acting`` how any policy becomes one, ``plain_network`` how a small
-one is run exactly, ``origins`` how a policy is built from a component and remembers it.
+``actors`` what collection and evaluation call, ``acting`` how any policy becomes one, ``structure`` which layers one
+has, ``plain_network`` and ``torch_network`` how they are calculated, ``choices`` and ``noise`` how an action is drawn,
+``origins`` how a policy is built from a component and remembers it.
 """
 
 import importlib

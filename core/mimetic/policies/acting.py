@@ -1,13 +1,15 @@
 """How does any policy become an actor? Whatever it is: one of ours, SB3's, an algorithm, a callable, or nothing.
 
 ``exact`` asks for actions whose bits do not depend on how many environments run beside each other. A small
-feed-forward policy is calculated in float64 (``plain_network``), any other row by row.
+feed-forward policy is calculated in float64 (``plain_network``), any other row by row, without what SB3 builds
+around its layers where these are all that acts (``torch_network``).
 """
 
 from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -15,13 +17,18 @@ import torch
 from gymnasium import spaces
 from stable_baselines3.common.base_class import BaseAlgorithm
 from stable_baselines3.common.policies import ActorCriticPolicy, BasePolicy
+from stable_baselines3.sac.policies import Actor as SacActor
 
 from mimetic.errors import SpaceError
 from mimetic.policies.actor_critic import MimeticPolicy, codec_of
 from mimetic.policies.actors import Actor, EpisodeStreams, UniformActor
-from mimetic.policies.choices import Chooser, chooser_of, parameters_of
+from mimetic.policies.choices import CATEGORY, GAUSSIAN, Choose, Chooser, Parameters, chooser_of, parameters_of
 from mimetic.policies.fit import require_fit
-from mimetic.policies.plain_network import PlainNetwork, plain_network
+from mimetic.policies.noise import EpisodeNoise, Noise, SharedNoise
+from mimetic.policies.plain_network import plain_network
+from mimetic.policies.structure import structure_of
+from mimetic.policies.torch_network import TorchNetwork
+from mimetic.seeding import generator
 from mimetic.spaces import ActionCodec
 from mimetic.types.observations import Observations, take_rows
 
@@ -76,7 +83,7 @@ def as_actor(
         return policy
     if isinstance(policy, BaseAlgorithm | BasePolicy):
         require_fit(policy, observation_space, action_space)
-        actor = _sb3_actor(policy, deterministic, exact, EpisodeStreams(seed, STREAM))
+        actor = _sb3_actor(policy, deterministic, exact, seed)
         statistics = policy.get_vec_normalize_env() if isinstance(policy, BaseAlgorithm) else None
         if statistics is not None and statistics.norm_obs and not observations_normalized:
             return NormalizingActor(actor, statistics)
@@ -89,93 +96,146 @@ def as_actor(
     )
 
 
-def _sb3_actor(policy: BaseAlgorithm | BasePolicy, deterministic: bool, exact: bool, streams: EpisodeStreams) -> Actor:
+def _sb3_actor(policy: BaseAlgorithm | BasePolicy, deterministic: bool, exact: bool, seed: int) -> Actor:
     model = policy.policy if isinstance(policy, BaseAlgorithm) else policy
     predicts_itself = isinstance(policy, BaseAlgorithm) and type(policy).predict is not BaseAlgorithm.predict
-    network = None if predicts_itself else plain_network(model, exact=exact)
-    if network is not None:
-        assert isinstance(model, MimeticPolicy)
-        return PlainActor(model, network, None if deterministic else streams)
-    if not deterministic and not predicts_itself and isinstance(model, ActorCriticPolicy) and _has_own_draw(model):
-        chooser = chooser_of(model.action_dist)
-        if chooser is not None:
-            return DrawingActor(model, chooser, streams, row_by_row=exact)
-    actor = PredictingActor(policy, model, streams, deterministic=deterministic, row_by_row=exact or not deterministic)
-    actor.seeded = deterministic or not predicts_itself
+    if not predicts_itself:
+        known = _network_actor(model, deterministic, exact, seed) or _drawing_actor(model, deterministic, exact, seed)
+        if known is not None:
+            return known
+    actor = PredictingActor(policy, model, seed, deterministic=deterministic, row_by_row=exact)
+    actor.seeded = deterministic or (exact and not predicts_itself)
     return actor
 
 
-class PlainActor(Actor):
-    """A feed-forward policy calculated in numpy."""
+def _network_actor(model: BasePolicy, deterministic: bool, exact: bool, seed: int) -> NetworkActor | None:
+    """Return what acts for a policy that is nothing but layers and, it may be, a distribution; None for others."""
+    structure = structure_of(model)
+    if structure is None:
+        return None
+    network = plain_network(structure, exact=exact) or TorchNetwork(structure, exact=exact)
+    if isinstance(model, ActorCriticPolicy):
+        chooser = chooser_of(model.action_dist)
+        if chooser is None:
+            return None
+        noise = None if deterministic else _noise(chooser, exact, seed)
+        return NetworkActor(model, network, chooser.choose, codec_of(model).decode_numpy, noise)
+    if isinstance(model.action_space, spaces.Discrete):
+        return NetworkActor(model, network, CATEGORY.choose, ActionCodec(model.action_space).decode_numpy, None)
+    if isinstance(model, SacActor) and not deterministic:
+        return None
+    return NetworkActor(model, network, GAUSSIAN.choose, partial(_unscaled, model), None)
 
-    def __init__(self, policy: MimeticPolicy, network: PlainNetwork, streams: EpisodeStreams | None) -> None:
-        chooser = chooser_of(policy.action_dist)
-        assert chooser is not None
-        self._policy, self._network, self._choose, self._streams = policy, network, chooser, streams
+
+def _drawing_actor(model: BasePolicy, deterministic: bool, exact: bool, seed: int) -> DrawingActor | None:
+    """Return what draws from the distribution that an actor-critic policy gives; None when that is not how it acts."""
+    if deterministic or not isinstance(model, ActorCriticPolicy) or not _has_own_draw(model):
+        return None
+    chooser = chooser_of(model.action_dist)
+    if chooser is None:
+        return None
+    return DrawingActor(model, chooser.choose, _noise(chooser, exact, seed), row_by_row=exact)
+
+
+def _noise(chooser: Chooser, exact: bool, seed: int) -> Noise:
+    if exact:
+        return EpisodeNoise(EpisodeStreams(seed, STREAM), chooser.draw)
+    return SharedNoise(seed, STREAM, chooser.draw)
+
+
+def _unscaled(policy: BasePolicy, acts: np.ndarray) -> np.ndarray:
+    """Map actions in [-1, 1] to the bounds of the space, as SB3 does."""
+    unscaled = policy.unscale_action(acts.reshape(-1, *(policy.action_space.shape or ())))
+    return ActionCodec(policy.action_space).clip(unscaled)
+
+
+class Network(Protocol):
+    """Observations in, outputs for each action out."""
+
+    has_modes: bool
+    """Whether it may act otherwise in training mode than in evaluation mode."""
+
+    def __call__(self, obs: Observations, /) -> np.ndarray:
+        """``(n, *O) -> (n, K)``: means, logits or values."""
+
+    def deviations(self) -> np.ndarray | None:
+        """Return the standard deviations ``(D,)`` when the outputs are means, else None."""
+
+
+class NetworkActor(Actor):
+    """A policy that is a network, and a choice among or around what it gives."""
+
+    def __init__(
+        self,
+        policy: BasePolicy,
+        network: Network,
+        choose: Choose,
+        decode: Callable[[np.ndarray], np.ndarray],
+        noise: Noise | None,
+    ) -> None:
+        self._policy, self._network = policy, network
+        self._choose, self._decode, self._noise = choose, decode, noise
+        self.seeded = noise is None or noise.seeded
 
     def __call__(self, obs: Observations, state: Any, episode_start: np.ndarray) -> tuple[np.ndarray, Any]:
         """Choose one action for each environment."""
-        outputs = self._network(obs)
-        if self._streams is None:
-            return self._policy.codec.decode_numpy(self._choose(outputs, None, None)), state
-        encoded = self._choose(outputs, self._deviations(), self._streams.first(len(outputs)))
-        return self._policy.codec.decode_numpy(encoded), state
+        if self._network.has_modes and self._policy.training:
+            with evaluating(self._policy):
+                outputs = self._network(obs)
+        else:
+            outputs = self._network(obs)
+        if self._noise is None:
+            return self._decode(self._choose(outputs, None, None)), state
+        noise = self._noise.rows(*outputs.shape)
+        return self._decode(self._choose(outputs, self._network.deviations(), noise)), state
 
     def begin_episode(self, env_index: int, seed: int) -> None:
         """Start the environment's stream again."""
-        if self._streams is not None:
-            self._streams.begin(env_index, seed)
-
-    def _deviations(self) -> np.ndarray | None:
-        if not isinstance(self._policy.codec.action_space, spaces.Box):
-            return None
-        return np.asarray(np.exp(self._policy.log_std.detach().cpu().numpy()))
+        if self._noise is not None:
+            self._noise.begin(env_index, seed)
 
 
 class DrawingActor(Actor):
-    """A stochastic actor-critic policy whose noise comes from the episodes' own streams."""
+    """A stochastic actor-critic policy with ways of its own to a distribution that is known."""
 
-    def __init__(
-        self, policy: ActorCriticPolicy, choose: Chooser, streams: EpisodeStreams, *, row_by_row: bool
-    ) -> None:
-        self._policy, self._choose, self._streams, self._row_by_row = policy, choose, streams, row_by_row
+    def __init__(self, policy: ActorCriticPolicy, choose: Choose, noise: Noise, *, row_by_row: bool) -> None:
+        self._policy, self._choose, self._noise, self._row_by_row = policy, choose, noise, row_by_row
         self._codec = codec_of(policy)
+        self.seeded = noise.seeded
 
     def __call__(self, obs: Observations, state: Any, episode_start: np.ndarray) -> tuple[np.ndarray, Any]:
         """Draw one action for each environment."""
         n = len(episode_start)
         batches = [slice(row, row + 1) for row in range(n)] if self._row_by_row else [slice(0, n)]
         with evaluating(self._policy), torch.no_grad():
-            encoded = [self._draw(take_rows(obs, batch), self._streams.first(n)[batch]) for batch in batches]
-        return self._codec.decode_numpy(np.concatenate(encoded)), state
+            parts = [self._parameters(take_rows(obs, batch)) for batch in batches]
+        outputs = np.concatenate([part.outputs for part in parts])
+        deviations = [part.deviations for part in parts if part.deviations is not None]
+        noise = self._noise.rows(*outputs.shape)
+        encoded = self._choose(outputs, np.concatenate(deviations) if deviations else None, noise)
+        return self._codec.decode_numpy(encoded), state
 
     def begin_episode(self, env_index: int, seed: int) -> None:
         """Start the environment's stream again."""
-        self._streams.begin(env_index, seed)
+        self._noise.begin(env_index, seed)
 
-    def _draw(self, obs: Observations, streams: list[np.random.Generator]) -> np.ndarray:
+    def _parameters(self, obs: Observations) -> Parameters:
         tensors, _ = self._policy.obs_to_tensor(obs)  # type: ignore[arg-type]  # SB3 knows dict alone
-        parameters = parameters_of(self._policy.get_distribution(tensors))
-        return self._choose(parameters.outputs, parameters.deviations, streams)
+        return parameters_of(self._policy.get_distribution(tensors))
 
 
 class PredictingActor(Actor):
     """Anything with SB3's ``predict``, recurrent ones included: all rows at once, or one call a row.
 
-    Row by row each environment has its own recurrent state, and what ``predict`` draws from torch's global
-    generator is drawn from the episode's stream; the global one is left as it was.
+    Row by row each environment has its own recurrent state. What ``predict`` draws from torch's global generator
+    begins from the episode's stream then, else from one for all; the global one is left as it was.
     """
 
     def __init__(
-        self,
-        predictor: Predictor,
-        policy: BasePolicy,
-        streams: EpisodeStreams,
-        *,
-        deterministic: bool,
-        row_by_row: bool,
+        self, predictor: Predictor, policy: BasePolicy, seed: int, *, deterministic: bool, row_by_row: bool
     ) -> None:
-        self._predictor, self._policy, self._streams = predictor, policy, streams
+        self._predictor, self._policy = predictor, policy
+        self._streams, self._stream = EpisodeStreams(seed, STREAM), generator(seed, STREAM)
         self._deterministic, self._row_by_row = deterministic, row_by_row
         self._clip = ActionCodec(policy.action_space).clip
         contrib = any(kind.__name__ == "RecurrentActorCriticPolicy" for kind in type(policy).__mro__)
@@ -185,12 +245,14 @@ class PredictingActor(Actor):
         """Choose one action for each environment; row by row, ``state`` is a list with one state a row."""
         with evaluating(self._policy):
             if not self._row_by_row:
-                acts, state = self._predictor.predict(obs, state, episode_start, self._deterministic)
+                acts, state = self._predict(obs, state, episode_start, self._stream)
                 return self._clip(np.asarray(acts)), state
             n = len(episode_start)
             states = [None] * n if state is None else state
             results = [
-                self._row(take_rows(obs, slice(row, row + 1)), states[row], episode_start[row : row + 1], row)
+                self._predict(
+                    take_rows(obs, slice(row, row + 1)), states[row], episode_start[row : row + 1], self._streams[row]
+                )
                 for row in range(n)
             ]
         return self._clip(np.concatenate([acts for acts, _ in results])), [state for _, state in results]
@@ -199,11 +261,13 @@ class PredictingActor(Actor):
         """Start the environment's stream again."""
         self._streams.begin(env_index, seed)
 
-    def _row(self, obs: Observations, state: Any, episode_start: np.ndarray, row: int) -> tuple[np.ndarray, Any]:
+    def _predict(
+        self, obs: Observations, state: Any, episode_start: np.ndarray, stream: np.random.Generator
+    ) -> tuple[np.ndarray, Any]:
         if self._deterministic:
             return self._predictor.predict(obs, state, episode_start, True)
         with torch.random.fork_rng(devices=[]):
-            torch.default_generator.manual_seed(int(self._streams[row].integers(2**63)))
+            torch.default_generator.manual_seed(int(stream.integers(2**63)))
             return self._predictor.predict(obs, state, episode_start, False)
 
 
@@ -263,4 +327,5 @@ def _has_own_draw(policy: ActorCriticPolicy) -> bool:
     """Whether ``predict`` does nothing but draw from ``get_distribution``."""
     kind = type(policy)
     parent = MimeticPolicy if isinstance(policy, MimeticPolicy) else ActorCriticPolicy
-    return kind.predict is parent.predict and kind._predict is parent._predict
+    of_the_parent = kind.predict is parent.predict and kind._predict is parent._predict
+    return of_the_parent and not {"predict", "_predict"} & vars(policy).keys()

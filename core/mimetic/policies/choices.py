@@ -5,6 +5,7 @@ Works on *encoded* actions, the form that an ``ActionCodec`` decodes.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -19,9 +20,21 @@ from stable_baselines3.common.distributions import (
     StateDependentNoiseDistribution,
 )
 
-Streams = Sequence[np.random.Generator]
-Chooser = Callable[[np.ndarray, "np.ndarray | None", "Streams | None"], np.ndarray]
-"""``(outputs (n, K), deviations (n, D) or None, one generator a row or None for the mode) -> encoded (n, D)``."""
+from mimetic.errors import SpaceError
+
+Draw = Callable[[np.random.Generator, tuple[int, ...]], np.ndarray]
+"""Draws noise of a shape. One array of several rows holds what as many calls for a row give."""
+
+Choose = Callable[[np.ndarray, "np.ndarray | None", "np.ndarray | None"], np.ndarray]
+"""``(outputs (n, K), deviations (D,) or (n, D) or None, noise (n, K) or None for the mode) -> encoded (n, D)``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Chooser:
+    """How to choose from one kind of distribution."""
+
+    choose: Choose
+    draw: Draw  # the noise that it takes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,18 +49,18 @@ def chooser_of(distribution: Distribution) -> Chooser | None:
     """Return how to choose from a kind of distribution, or None when the kind is not one of SB3's."""
     kind = type(distribution)
     if kind is DiagGaussianDistribution:
-        return choose_gaussian
+        return GAUSSIAN
     if kind is SquashedDiagGaussianDistribution:
-        return choose_squashed
+        return SQUASHED
     if kind is StateDependentNoiseDistribution:
-        return choose_gaussian if distribution.bijector is None else choose_squashed  # type: ignore[attr-defined]  # it is one
+        return GAUSSIAN if distribution.bijector is None else SQUASHED  # type: ignore[attr-defined]  # it is one
     if kind is CategoricalDistribution:
-        return choose_category
+        return CATEGORY
     if kind is BernoulliDistribution:
-        return choose_switches
+        return SWITCHES
     if kind is MultiCategoricalDistribution:
         sizes = [int(size) for size in distribution.action_dims]  # type: ignore[attr-defined]  # it is one
-        return multi_category_chooser(sizes)
+        return Chooser(multi_category_choose(sizes), draw_gumbel)
     return None
 
 
@@ -61,48 +74,77 @@ def parameters_of(distribution: Distribution) -> Parameters:
     return Parameters(_numpy(inner.logits), None)  # type: ignore[attr-defined]  # Categorical and Bernoulli have them
 
 
-def choose_gaussian(outputs: np.ndarray, deviations: np.ndarray | None, streams: Streams | None) -> np.ndarray:
+# --- noise ------------------------------------------------------------------------------------------------------
+
+
+def draw_normal(stream: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """Draw float32 from the standard normal distribution."""
+    return stream.standard_normal(shape, np.float32)
+
+
+def draw_gumbel(stream: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """Draw from the standard Gumbel distribution."""
+    return stream.gumbel(size=shape)
+
+
+def draw_uniform(stream: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
+    """Draw evenly from [0, 1)."""
+    return stream.random(shape)
+
+
+# --- choices ----------------------------------------------------------------------------------------------------
+
+
+def choose_gaussian(outputs: np.ndarray, deviations: np.ndarray | None, noise: np.ndarray | None) -> np.ndarray:
     """``mean + deviation * noise``."""
-    if streams is None:
-        return outputs
-    noise = np.stack([stream.standard_normal(outputs.shape[1], np.float32) for stream in streams])
-    return np.asarray(outputs + deviations * noise)
+    return outputs if noise is None else np.asarray(outputs + deviations * noise)
 
 
-def choose_squashed(outputs: np.ndarray, deviations: np.ndarray | None, streams: Streams | None) -> np.ndarray:
+def choose_squashed(outputs: np.ndarray, deviations: np.ndarray | None, noise: np.ndarray | None) -> np.ndarray:
     """``tanh(mean + deviation * noise)``."""
-    return np.tanh(choose_gaussian(outputs, deviations, streams).astype(np.float64)).astype(np.float32)
+    return np.tanh(choose_gaussian(outputs, deviations, noise).astype(np.float64)).astype(np.float32)
 
 
-def choose_category(outputs: np.ndarray, deviations: np.ndarray | None, streams: Streams | None) -> np.ndarray:
+def choose_category(outputs: np.ndarray, deviations: np.ndarray | None, noise: np.ndarray | None) -> np.ndarray:
     """Draw from logits: the largest of ``logit + Gumbel noise``.
 
     Source: E. Gumbel, "Statistical Theory of Extreme Values and Some Practical Applications", 1954.
     """
-    if streams is None:
-        return np.asarray(outputs.argmax(axis=1))
-    noise = np.stack([stream.gumbel(size=outputs.shape[1]) for stream in streams])
-    return np.asarray((outputs + noise).argmax(axis=1))
+    require_numbers(outputs)
+    return np.asarray((outputs if noise is None else outputs + noise).argmax(axis=1))
 
 
-def multi_category_chooser(sizes: Sequence[int]) -> Chooser:
+def multi_category_choose(sizes: Sequence[int]) -> Choose:
     """Return how to choose one category from each of several groups of logits."""
     edges = np.cumsum(sizes)[:-1]
 
-    def choose(outputs: np.ndarray, deviations: np.ndarray | None, streams: Streams | None) -> np.ndarray:
-        groups = np.split(outputs, edges, axis=1)
-        return np.stack([choose_category(group, None, streams) for group in groups], axis=1)
+    def choose(outputs: np.ndarray, deviations: np.ndarray | None, noise: np.ndarray | None) -> np.ndarray:
+        noisy = outputs if noise is None else outputs + noise
+        return np.stack([choose_category(group, None, None) for group in np.split(noisy, edges, axis=1)], axis=1)
 
     return choose
 
 
-def choose_switches(outputs: np.ndarray, deviations: np.ndarray | None, streams: Streams | None) -> np.ndarray:
+def choose_switches(outputs: np.ndarray, deviations: np.ndarray | None, noise: np.ndarray | None) -> np.ndarray:
     """Each switch is on with probability ``sigmoid(logit)``; the mode is on where that is above a half."""
-    if streams is None:
+    require_numbers(outputs)
+    if noise is None:
         return (outputs > 0).astype(np.float32)
-    draws = np.stack([stream.random(outputs.shape[1]) for stream in streams])
     with np.errstate(over="ignore"):  # a probability of zero
-        return (draws * (1.0 + np.exp(-outputs.astype(np.float64))) < 1.0).astype(np.float32)
+        return (noise * (1.0 + np.exp(-outputs.astype(np.float64))) < 1.0).astype(np.float32)
+
+
+def require_numbers(outputs: np.ndarray) -> None:
+    """Raise SpaceError when an output is not a number: a comparison would make an action of it all the same."""
+    if not math.isfinite(np.vdot(outputs, outputs)) and np.isnan(outputs).any():  # the sum of squares is cheap
+        row = int(np.isnan(outputs).any(axis=1).argmax())
+        raise SpaceError(f"the policy's output in row {row} is not a number: {outputs[row].tolist()}")
+
+
+GAUSSIAN = Chooser(choose_gaussian, draw_normal)
+SQUASHED = Chooser(choose_squashed, draw_normal)
+CATEGORY = Chooser(choose_category, draw_gumbel)
+SWITCHES = Chooser(choose_switches, draw_uniform)
 
 
 def _numpy(tensor: object) -> np.ndarray:

@@ -24,6 +24,8 @@ from mimetic.types.observations import escape_key, unescape_key
 TensorObservations = torch.Tensor | Mapping[str, Any]
 """A tensor ``(N, *O)``, or a mapping of such, nested or under dotted keys."""
 
+FLOAT64 = np.dtype(np.float64)
+
 NORM_EPSILON = 1e-5
 NORM_LIMIT = 10.0
 """Normalised inputs are clipped to this many standard deviations: a constant input that moves later stays finite."""
@@ -75,13 +77,13 @@ class InputLeaf:
         index = flat.long() + torch.as_tensor(self._offsets(), device=flat.device)
         return torch.zeros(len(flat), self.width, device=flat.device, dtype=dtype).scatter_(1, index, 1.0)
 
-    def rows_numpy(self, values: np.ndarray) -> np.ndarray:
-        """``(N, *O) -> (N, width)`` float64, from what float32 holds of the values."""
+    def rows_numpy(self, values: np.ndarray, dtype: np.dtype[Any] = FLOAT64) -> np.ndarray:
+        """``(N, *O) -> (N, width)`` of a float dtype, from what float32 holds of the values."""
         flat = values.reshape(len(values), -1)
         if self.categories is None:
-            wide = flat.astype(np.float32, copy=False).astype(np.float64)
-            return wide if self.divisor == 1.0 else wide / self.divisor
-        rows = np.zeros((len(flat), self.width))
+            wide = flat.astype(np.float32, copy=False).astype(dtype, copy=False)
+            return wide if self.divisor == 1.0 else wide / dtype.type(self.divisor)
+        rows = np.zeros((len(flat), self.width), dtype)
         np.put_along_axis(rows, flat.astype(np.int64) + self._offsets(), 1.0, axis=1)
         return rows
 

@@ -1,7 +1,8 @@
-"""How is a small feed-forward policy run fast, with bits that do not depend on how many rows run together?
+"""How is a plain feed-forward policy run fast, with bits that do not depend on how many rows run together?
 
 In float64 on numpy, rounded to float32 at the end. A product of two matrices may differ in its last bits from the
 same product row by row, so rows are stacked: numpy then multiplies each by the matrix on its own, in one call.
+Where nobody asks for exact bits it is float32 throughout, on the parameters' own memory.
 """
 
 from __future__ import annotations
@@ -12,14 +13,17 @@ from typing import Any
 
 import numpy as np
 import torch
-from stable_baselines3.common.torch_layers import MlpExtractor
+from gymnasium import spaces
+from stable_baselines3.common.preprocessing import is_image_space
+from stable_baselines3.common.torch_layers import FlattenExtractor
 from torch import nn
 
 from mimetic.policies.actor_critic import MimeticPolicy
-from mimetic.policies.inputs import NORM_EPSILON, NORM_LIMIT, FlatFeatures, InputLeaf
+from mimetic.policies.inputs import NORM_EPSILON, NORM_LIMIT, FlatFeatures, InputLeaf, input_leaves
+from mimetic.policies.structure import Structure, has_hooks
 
 Rows = np.ndarray
-"""Float64 ``(n, 1, width)``, or ``(n, width)`` when nobody asked for exact bits."""
+"""Float64 ``(n, 1, width)``; float32 ``(n, width)`` when nobody asked for exact bits."""
 
 
 def _sigmoid(x: Rows) -> Rows:
@@ -27,8 +31,8 @@ def _sigmoid(x: Rows) -> Rows:
 
 
 _ACTIVATIONS: dict[type[nn.Module], Callable[[Any, Rows], Rows]] = {
-    nn.Tanh: lambda layer, x: np.tanh(x),
-    nn.ReLU: lambda layer, x: np.maximum(x, 0.0),
+    nn.Tanh: lambda layer, x: np.tanh(x, out=x),
+    nn.ReLU: lambda layer, x: np.maximum(x, 0.0, out=x),
     nn.LeakyReLU: lambda layer, x: np.where(x > 0, x, layer.negative_slope * x),
     nn.ELU: lambda layer, x: np.where(x > 0, x, layer.alpha * np.expm1(np.minimum(x, 0.0))),
     nn.Sigmoid: lambda layer, x: _sigmoid(x),
@@ -57,14 +61,15 @@ class _Memory:
 class PlainNetwork:
     """The actor of a feed-forward policy as numpy. It reads the parameters at each call, so it follows training."""
 
-    def __init__(self, policy: MimeticPolicy, *, exact: bool = True) -> None:
-        features = policy.pi_features_extractor
-        assert isinstance(features, FlatFeatures)
-        self._leaves: list[InputLeaf] = features.leaves
-        norm = features.norm
+    has_modes = False
+    """Nothing here differs between training and evaluation."""
+
+    def __init__(self, structure: Structure, leaves: list[InputLeaf], *, exact: bool) -> None:
+        self._structure, self._leaves, self._exact = structure, leaves, exact
+        norm = getattr(structure.extractor, "norm", None)
         self._statistics = None if norm is None else tuple(_Memory(norm._buffers, name) for name in ("mean", "var"))
-        self._layers = [_step(layer) for layer in (*policy.mlp_extractor.policy_net, policy.action_net)]
-        self._exact = exact
+        self._dtype = np.dtype(np.float64 if exact else np.float32)
+        self._layers = [_step(layer, self._dtype) for layer in structure.layers]
 
     def __call__(self, obs: Any) -> np.ndarray:
         """``(n, *O) -> (n, K)`` float32: means or logits; exact: each row has the bits that it has alone."""
@@ -74,77 +79,70 @@ class PlainNetwork:
             rows = rows[:, None, :]
         for step in self._layers:
             rows = step(rows)
-        return rows.reshape(n, -1).astype(np.float32)
+        return rows.reshape(n, -1).astype(np.float32, copy=False)
+
+    def deviations(self) -> np.ndarray | None:
+        """Return the standard deviations ``(D,)`` of a Gaussian."""
+        log_std = self._structure.log_std
+        return None if log_std is None else np.asarray(np.exp(log_std.cpu().numpy()))
 
     def _rows(self, obs: Any) -> Rows:
         parts = []
         for leaf in self._leaves:
             values = np.asarray(leaf.pick(obs))
             leaf.check(values)
-            parts.append(leaf.rows_numpy(values))
+            parts.append(leaf.rows_numpy(values, self._dtype))
         rows = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
         if self._statistics is None:
             return rows
-        mean, var = (memory.read().astype(np.float64) for memory in self._statistics)
+        mean, var = (memory.read().astype(self._dtype, copy=False) for memory in self._statistics)
         normal: Rows = np.clip((rows - mean) / np.sqrt(var + NORM_EPSILON), -NORM_LIMIT, NORM_LIMIT)
         return normal
 
 
-def _step(layer: nn.Module) -> Callable[[Rows], Rows]:
-    """Return what one layer does to rows."""
+def _step(layer: nn.Module, dtype: np.dtype[Any]) -> Callable[[Rows], Rows]:
+    """Return what one layer does to rows, which are the layer's own from the first linear one on."""
     if not isinstance(layer, nn.Linear):
         return partial(_ACTIVATIONS[type(layer)], layer)
     weight, bias = _Memory(layer._parameters, "weight"), _Memory(layer._parameters, "bias")
 
     def linear(rows: Rows) -> Rows:
-        rows = rows @ weight.read().astype(np.float64).T
+        rows = rows @ weight.read().astype(dtype, copy=False).T
         rows += bias.read()
         return rows
 
     return linear
 
 
-def plain_network(policy: object, *, exact: bool = True) -> PlainNetwork | None:
-    """Return the policy's actor as numpy when it is the plain net that it seems to be, else None.
+def plain_network(structure: Structure, *, exact: bool) -> PlainNetwork | None:
+    """Return a policy's layers as numpy when they are the plain net that they seem to be, else None.
 
-    Whoever overrides a method, adds a hook or a layer that is not known here is run by torch.
+    SB3's own policies are run so where nobody asks for exact bits: else theirs are those of SB3's ``predict``.
     """
-    if not isinstance(policy, MimeticPolicy) or not _is_plain(policy):
+    ours = isinstance(structure.policy, MimeticPolicy)
+    leaves = _leaves_of(structure)
+    if leaves is None or (exact and not ours) or not all(_is_known(layer) for layer in structure.layers):
         return None
-    return PlainNetwork(policy, exact=exact)
+    tensors = [*structure.extractor.buffers()]
+    tensors += [tensor for layer in structure.layers for tensor in layer.parameters()]
+    if not all(tensor.dtype in (torch.float32, torch.int64) for tensor in tensors):
+        return None
+    return PlainNetwork(structure, leaves, exact=exact)
 
 
-_METHODS = (
-    "forward",
-    "predict",
-    "_predict",
-    "get_distribution",
-    "extract_features",
-    "_features",
-    "_get_action_dist_from_latent",
-    "obs_to_tensor",
-    "__call__",
-)
+def _leaves_of(structure: Structure) -> list[InputLeaf] | None:
+    """Return the parts of an observation that are put into one row; None when something else happens to it."""
+    extractor = structure.extractor
+    if has_hooks(extractor):
+        return None
+    if type(extractor) is FlatFeatures:
+        return extractor.leaves
+    space = structure.policy.observation_space
+    flattens = type(extractor) is FlattenExtractor and not has_hooks(extractor.flatten)
+    return input_leaves(space) if flattens and isinstance(space, spaces.Box) and not is_image_space(space) else None
 
 
-def _is_plain(policy: MimeticPolicy) -> bool:
-    kind = type(policy)
-    if any(getattr(kind, name) is not getattr(MimeticPolicy, name) for name in _METHODS):
+def _is_known(layer: Any) -> bool:
+    if not isinstance(layer, nn.Module) or has_hooks(layer):
         return False
-    features, extractor = policy.pi_features_extractor, policy.mlp_extractor
-    if type(features) is not FlatFeatures or type(extractor) is not MlpExtractor or policy.use_sde:
-        return False
-    layers = [*extractor.policy_net, policy.action_net]
-    modules = (policy, features, extractor, extractor.policy_net, *layers)
-    if not all(_is_known(layer) for layer in layers) or any(_has_hooks(module) for module in modules):
-        return False
-    tensors = [*features.buffers(), *extractor.policy_net.parameters(), *policy.action_net.parameters()]
-    return all(tensor.dtype in (torch.float32, torch.int64) for tensor in tensors)
-
-
-def _is_known(layer: nn.Module) -> bool:
     return type(layer) in _ACTIVATIONS or (type(layer) is nn.Linear and layer.bias is not None)
-
-
-def _has_hooks(module: nn.Module) -> bool:
-    return bool(module._forward_hooks or module._forward_pre_hooks)

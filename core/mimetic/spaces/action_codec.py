@@ -94,11 +94,12 @@ class ActionCodec:
     def decode_numpy(self, encoded: np.ndarray) -> np.ndarray:
         """Map what a distribution gave to environment actions ``(N, *A)`` that are members of the space."""
         rows = encoded.reshape(len(encoded), -1)
-        if self._is_box and self.squash:
+        if not self._is_box:  # categories and switches need no check: what a distribution gives is one of them
+            members = (rows.astype(np.int64) + self._start).astype(self.action_space.dtype, copy=False)
+            return np.asarray(members.reshape(-1, *self.shape))
+        if self.squash:
             low, high = self._low, self._high
             rows = low + 0.5 * (rows.astype(np.float64) + 1.0) * (high - low)
-        elif not self._is_box:
-            rows = rows.astype(np.int64) + self._start
         return self.clip(rows.reshape(-1, *self.shape))
 
     def clip(self, acts: np.ndarray) -> np.ndarray:
