@@ -108,6 +108,7 @@ class BCTrainer:
         self.n_steps = _count_steps(plan, batches)
         if self.n_steps is None:
             _refuse_schedules(plan, job.terms)
+        self._last_step = self.n_steps - 1 if self.n_steps is not None and self.n_steps > 1 else math.inf
 
     @property
     def policy(self) -> ActorCriticPolicy:
@@ -168,11 +169,8 @@ class BCTrainer:
         step, epoch, progress = position.step, position.epoch, self._progress()
         is_due = step % plan.log_interval == 0
         ends = self._ends_with(is_last)
-        lr = (
-            None if plan.lr_schedule == "constant" else self._base_lr * learning_rate_factor(plan.lr_schedule, progress)
-        )
         measure = is_due or (plan.measure_epoch_ends and (is_last or ends))
-        measured = self._engine.step(batch, progress=progress, lr=lr, measure=measure)
+        measured = self._engine.step(batch, progress=progress, lr=self._lr(progress), measure=measure)
         self._move_on(len(batch.acts), is_last)
         if not (is_due or is_last or ends or plan.report_every_batch):
             return None
@@ -224,9 +222,12 @@ class BCTrainer:
 
     def _progress(self) -> float:
         """0 at the first step, 1 at the last."""
-        if self.n_steps is None or self.n_steps < 2:
-            return 0.0
-        return self.position.step / (self.n_steps - 1)
+        return self.position.step / self._last_step
+
+    def _lr(self, progress: float) -> float | None:
+        """Give the learning rate of a step; None where it is left alone."""
+        schedule = self._plan.lr_schedule
+        return None if schedule == "constant" else self._base_lr * learning_rate_factor(schedule, progress)
 
     def _refuse_divergence(self, values: Mapping[str, float | None]) -> None:
         """Stop a training that cannot recover."""

@@ -92,9 +92,7 @@ class DirectSteps:
             state["exp_avg_sq"] = torch.zeros_like(parameter, memory_format=torch.preserve_format)
         return state
 
-    def _step_publicly(
-        self, active: tuple[int, ...], gradients: Sequence[Tensor], weight_decay: float | None
-    ) -> None:
+    def _step_publicly(self, active: tuple[int, ...], gradients: Sequence[Tensor], weight_decay: float | None) -> None:
         for parameter in self._parameters:
             parameter.grad = None
         for number, gradient in zip(active, gradients, strict=True):

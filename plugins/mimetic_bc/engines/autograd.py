@@ -65,8 +65,8 @@ class AutogradEngine:
         if self._max_grad_norm is not None:
             norm = torch.nn.utils.clip_grad_norm_(self._parameters, self._max_grad_norm)
             measured = measured and replace(measured, grad_norm=norm)
-        active = tuple(number for number, parameter in enumerate(self._parameters) if parameter.grad is not None)
-        self._steps.step(active, [self._parameters[number].grad for number in active])
+        gradients = {number: p.grad for number, p in enumerate(self._parameters) if p.grad is not None}
+        self._steps.step(tuple(gradients), list(gradients.values()))
         return measured
 
     def state_dict(self) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Is a policy the plain feed-forward net that it seems to be, and which of its parts make up the actor?"""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -30,18 +30,17 @@ class Actor:
     head: type[PlainHead]
 
     @property
+    def parameters(self) -> tuple[Tensor, ...]:
+        """All parameters of the policy: weight and bias of each layer, the standard deviation, the rest."""
+        layers = [p for layer in self.layers for p in (layer.weight, layer.bias)]
+        log_std = [] if self.log_std is None else [self.log_std]
+        return (*layers, *log_std, *self.rest)
+
+    @property
     def form(self) -> tuple[object, ...]:
         """What two actors must have in common to be trained by one engine."""
-        shapes = tuple(p.shape for p in (*self._parameters(), *self.rest))
         first = self.layers[0].weight
-        return (shapes, len(self.rest), first.dtype, first.device, self.head, self.norm is None, self.log_std is None)
-
-    def _parameters(self) -> Iterable[Tensor]:
-        for layer in self.layers:
-            yield layer.weight
-            yield layer.bias
-        if self.log_std is not None:
-            yield self.log_std
+        return ([p.shape for p in self.parameters], len(self.layers), first.dtype, self.head, self.norm is None)
 
 
 def read_actor(policy: ActorCriticPolicy) -> Actor:
@@ -62,8 +61,9 @@ def read_actor(policy: ActorCriticPolicy) -> Actor:
     own = {id(p) for p in actor_parameters}
     if len(own) < len(actor_parameters):
         raise UnservedError("layers of the policy share weights")
-    _check_parameters(policy)
-    rest = tuple(p for p in policy.parameters() if id(p) not in own)
+    parameters = list(policy.parameters())
+    _check_parameters(parameters)
+    rest = tuple(p for p in parameters if id(p) not in own)
     return Actor(policy, rows, norm, layers, activations, log_std, rest, head)
 
 
@@ -92,8 +92,7 @@ def _read_layers(policy: ActorCriticPolicy) -> tuple[tuple[nn.Linear, ...], tupl
     return tuple(layers), tuple(map(read_activation, modules[1::2]))
 
 
-def _check_parameters(policy: ActorCriticPolicy) -> None:
-    parameters = list(policy.parameters())
+def _check_parameters(parameters: list[nn.Parameter]) -> None:
     if not all(p.requires_grad for p in parameters):
         raise UnservedError("some of its weights are frozen")
     if any(p._backward_hooks or getattr(p, "_post_accumulate_grad_hooks", None) for p in parameters):

@@ -15,7 +15,7 @@ from mimetic_bc.engines.adam import DirectSteps
 from mimetic_bc.engines.interface import Job, Measurement
 from mimetic_bc.engines.measuring import add_up, measure as measure_batch
 from mimetic_bc.engines.mlp.actor import Actor, read_actor
-from mimetic_bc.engines.mlp.formula import Formula
+from mimetic_bc.engines.mlp.formula import Coefficients, Formula
 from mimetic_bc.engines.mlp.heads import Gradient, Head, make_head
 from mimetic_bc.engines.mlp.network import Network, Workspace
 from mimetic_bc.engines.mlp.parts import cut
@@ -55,14 +55,16 @@ class MlpEngine:
         self._actor, self._weights, self._head, self._formula = _read_job(job)
         self._network = Network(self._weights.matrices, self._actor.activations)
         self._layer_gradients = self._weights.layers_of(self._weights.gradient)
-        self._coefficients = self._formula.at(0.0)
-        constant = self._coefficients if self._formula.is_constant else None
+        coefficients = self._formula.at(0.0)
+        constant = coefficients if self._formula.is_constant else None
         self._parts = cut(self._weights.ends, self._actor.log_std is not None, constant)
         vector, gradient = self._weights.vector, self._weights.gradient
         self.optimizer = job.optimizer.build([nn.Parameter(vector[part]) for part in self._parts.slices])
         self._steps = DirectSteps(self.optimizer)
         self._part_gradients = [gradient[part] for part in self._parts.slices]
-        self._active = self._parts.active(self._coefficients)
+        self._active: tuple[int, ...] = ()
+        self._active_gradients: list[Tensor] = []
+        self._aim(coefficients)
         self._rooms: dict[tuple[int, int], _Room] = {}
 
     def prepare(self, obs: Any, acts: Tensor) -> Batch:
@@ -90,7 +92,7 @@ class MlpEngine:
 
     def end(self) -> None:
         """Copy them back."""
-        self._weights.write(self._actor)
+        self._weights.write()
 
     def step(self, batch: Batch, *, progress: float, lr: float | None, measure: bool) -> Measurement | None:
         """Take one optimiser step on ``batch``; see :class:`Engine`."""
@@ -98,8 +100,7 @@ class MlpEngine:
             self.optimizer.param_groups[0]["lr"] = lr
         with torch.inference_mode():
             if not self._formula.is_constant:
-                self._coefficients = self._formula.at(progress)
-                self._active = self._parts.active(self._coefficients)
+                self._aim(self._formula.at(progress))
             n_rows, size = len(batch.acts), self._job.minibatch_size
             if n_rows <= size:
                 measured = self._differentiate(batch, n_rows, progress, measure)
@@ -109,8 +110,7 @@ class MlpEngine:
             if self._job.max_grad_norm is not None:
                 norm, l2 = self._clip(self._job.max_grad_norm), 0.0
                 measured = measured and replace(measured, grad_norm=norm)
-            gradients = [self._part_gradients[number] for number in self._active]
-            self._steps.step(self._active, gradients, weight_decay=l2)
+            self._steps.step(self._active, self._active_gradients, l2)
         return measured
 
     def state_dict(self) -> dict[str, Any]:
@@ -129,6 +129,12 @@ class MlpEngine:
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__init__(state["job"])  # type: ignore[misc]  # what is left is made from the job
         self.load_state_dict(state["state"])
+
+    def _aim(self, coefficients: Coefficients) -> None:
+        """Minimise the objective with these coefficients from now on."""
+        self._coefficients = coefficients
+        self._active = self._parts.active(coefficients)
+        self._active_gradients = [self._part_gradients[number] for number in self._active]
 
     # --- gradients ------------------------------------------------------------------------------------------------
 
@@ -164,10 +170,10 @@ class MlpEngine:
             actor, rest = slice(None, self._weights.ends[1]), slice(self._weights.ends[1], None)
             gradient[actor].add_(values[actor], alpha=l2)
             torch.mul(values[rest], l2, out=gradient[rest])  # nothing else overwrites it
-        active = [self._part_gradients[number] for number in self._active]
-        norm = torch.linalg.vector_norm(torch.cat(active)) if active else gradient.new_zeros(())
+        pieces = self._active_gradients
+        norm = torch.linalg.vector_norm(torch.cat(pieces)) if pieces else gradient.new_zeros(())
         scale = (greatest / (norm + 1e-6)).clamp_(max=1.0)
-        for piece in active:
+        for piece in pieces:
             piece.mul_(scale)
         return norm
 
@@ -185,7 +191,7 @@ class MlpEngine:
         return room
 
     def _measure(self, outputs: Tensor, targets: Tensor, progress: float, share: float) -> Measurement:
-        self._weights.write(self._actor)  # a Gaussian's deviation is read from the policy
+        self._weights.write()  # a Gaussian's deviation is read from the policy
         policy, terms = self._job.policy, self._job.terms
         reading = self._actor.head(policy, outputs.t(), lambda: self._head.encoded(targets))
         inputs = LossInputs(policy, None, targets, reader=lambda *_: reading, parameters=[self._weights.vector])

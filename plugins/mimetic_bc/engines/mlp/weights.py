@@ -32,6 +32,8 @@ class FlatWeights:
         """Their gradients."""
         self.matrices = self.layers_of(self.vector)
         """Weights and biases of each layer, (H, D + 1)."""
+        self._mine = list(self._views(actor))
+        self._theirs: tuple[Tensor, ...] = ()
         self.read(actor)
 
     def layers_of(self, vector: Tensor) -> list[Tensor]:
@@ -46,24 +48,26 @@ class FlatWeights:
 
     @torch.no_grad()
     def read(self, actor: Actor) -> None:
-        """Take the parameters over from the policy."""
-        for mine, theirs in self._pairs(actor):
+        """Take the parameters over from a policy, and give them back to the same one from now on."""
+        self._theirs = actor.parameters
+        for mine, theirs in zip(self._mine, self._theirs, strict=True):
             mine.copy_(theirs)
 
     @torch.no_grad()
-    def write(self, actor: Actor) -> None:
-        """Give them to the policy."""
-        for mine, theirs in self._pairs(actor):
+    def write(self) -> None:
+        """Give the parameters back."""
+        for mine, theirs in zip(self._mine, self._theirs, strict=True):
             theirs.copy_(mine)
 
-    def _pairs(self, actor: Actor) -> Iterator[tuple[Tensor, Tensor]]:
-        for matrix, layer in zip(self.matrices, actor.layers, strict=True):
-            yield matrix[:, :-1], layer.weight
-            yield matrix[:, -1], layer.bias
+    def _views(self, actor: Actor) -> Iterator[Tensor]:
+        """View the vector as the policy's parameters, in the order of ``Actor.parameters``."""
+        for matrix in self.matrices:
+            yield matrix[:, :-1]
+            yield matrix[:, -1]
         log_std = self.log_std_of(self.vector)
-        if log_std is not None and actor.log_std is not None:
-            yield log_std, actor.log_std
+        if log_std is not None:
+            yield log_std
         start = self.ends[1]
         for parameter in actor.rest:
-            yield self.vector[start : start + parameter.numel()].view(parameter.shape), parameter
+            yield self.vector[start : start + parameter.numel()].view(parameter.shape)
             start += parameter.numel()
