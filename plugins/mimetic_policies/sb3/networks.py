@@ -44,8 +44,19 @@ def build_network(
         SpaceError: this kind of network does not take such observations or actions.
         MissingDependencyError: it is one of sb3-contrib's, which is not installed.
     """
-    _require_spaces(config, observation_space, action_space)
+    require_spaces(config, observation_space, action_space)
     return _BUILDERS[config.kind](config, observation_space, action_space)
+
+
+def require_spaces(config: Sb3NetworkConfig, observation_space: gym.Space[Any], action_space: gym.Space[Any]) -> None:
+    """Raise SpaceError when a network of this kind does not take such observations, or gives other actions."""
+    wanted = _ACTIONS.get(config.kind)
+    if wanted is not None and not isinstance(action_space, wanted):
+        raise SpaceError(f"a {config.kind} policy gives {wanted.__name__} actions; the action space is {action_space}")
+    if isinstance(observation_space, spaces.Dict) != (config.features == "combined"):
+        raise SpaceError(f"the features {config.features!r} are not for observations of {observation_space}")
+    if config.features == "nature-cnn" and not _is_image(config, observation_space):
+        raise SpaceError(f"the features 'nature-cnn' are for images, channels first; observed is {observation_space}")
 
 
 def n_features(config: Sb3NetworkConfig, space: gym.Space[Any]) -> int:
@@ -72,7 +83,10 @@ def image_inputs(config: Sb3NetworkConfig, space: gym.Space[Any]) -> dict[str, i
 
 def _behind(config: Sb3NetworkConfig, image: gym.Space[Any]) -> int:
     """Return how many numbers convolutions make of an image."""
-    smallest = NatureCNN(image, features_dim=1, normalized_image=not config.normalize_images)
+    try:
+        smallest = NatureCNN(image, features_dim=1, normalized_image=not config.normalize_images)
+    except RuntimeError as error:
+        raise SpaceError(f"images of {image} are too small for the convolutions, channels first: {error}") from error
     layer = smallest.linear[0]
     assert isinstance(layer, nn.Linear)
     return layer.in_features
@@ -80,16 +94,6 @@ def _behind(config: Sb3NetworkConfig, image: gym.Space[Any]) -> int:
 
 def _is_image(config: Sb3NetworkConfig, space: gym.Space[Any]) -> bool:
     return is_image_space(space, normalized_image=not config.normalize_images)
-
-
-def _require_spaces(config: Sb3NetworkConfig, observation_space: gym.Space[Any], action_space: gym.Space[Any]) -> None:
-    wanted = _ACTIONS.get(config.kind)
-    if wanted is not None and not isinstance(action_space, wanted):
-        raise SpaceError(f"a {config.kind} policy gives {wanted.__name__} actions; the action space is {action_space}")
-    if isinstance(observation_space, spaces.Dict) != (config.features == "combined"):
-        raise SpaceError(f"the features {config.features!r} are not for observations of {observation_space}")
-    if config.features == "nature-cnn" and not _is_image(config, observation_space):
-        raise SpaceError(f"the features 'nature-cnn' are for images, channels first; observed is {observation_space}")
 
 
 # --- the kinds --------------------------------------------------------------------------------------------------

@@ -19,7 +19,7 @@ from mimetic.spaces import refuse_unsupported
 from mimetic_policies.config import Sb3NetworkConfig, VecNormalizeConfig
 from mimetic_policies.sb3.archive import Archive, read_archive
 from mimetic_policies.sb3.evidence import refuse_without_statistics
-from mimetic_policies.sb3.networks import build_network, image_inputs, n_features
+from mimetic_policies.sb3.networks import build_network, image_inputs, n_features, require_spaces
 from mimetic_policies.sb3.policy import Normalization, Sb3Policy
 from mimetic_policies.sb3.recipes import Recipe, recipe_of
 from mimetic_policies.sb3.space_text import SpaceText, difference, read_space
@@ -52,7 +52,9 @@ def build(config: Sb3Config, context: PolicyContext) -> BasePolicy:
     found = difference(action_text, context.action_space, "action")
     _require_same(archive, "action", action_text, context.action_space, found)
     description = _with_statistics(recipe.config, statistics)
-    _require_sizes(archive, recipe, _seen_space(description, observation_space))
+    seen_space = _seen_space(description, observation_space)
+    require_spaces(description, seen_space, context.action_space)
+    _require_sizes(archive, recipe, seen_space)
 
     policy = rebuild(description, dataclasses.replace(context, observation_space=observation_space))
     _fill(policy, archive, recipe, statistics)

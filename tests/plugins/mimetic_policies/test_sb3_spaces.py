@@ -11,7 +11,7 @@ from stable_baselines3 import PPO
 
 from mimetic.errors import DataError, SpaceError
 from mimetic_policies.sb3.space_text import difference, read_space
-from sb3_zips import ACTS, OBS, PARTS, members, opened, saved, some_obs, with_data
+from sb3_zips import ACTS, CHOICES, IMAGE, OBS, PARTS, members, opened, saved, some_obs, with_data
 
 OLD_GYM = {":type:": "<class 'gym.spaces.box.Box'>", "dtype": "float32", "shape": [2], "low": "[-1. -3.4028235e+38]"}
 DICTS = {
@@ -143,3 +143,25 @@ def test_a_space_that_says_little_is_compared_as_far_as_it_goes(tmp_path: Path) 
     opened(path, OBS, ACTS)
     with pytest.raises(SpaceError, match=r"its network takes 3 numbers, and observations of .* become 4"):
         opened(path, spaces.Box(-1, 1, (4,), np.float32), ACTS)
+
+
+def test_images_whose_layout_a_zip_does_not_say_are_refused_where_they_do_not_fit(tmp_path: Path) -> None:
+    path = saved(
+        tmp_path / "agent.zip", PPO, IMAGE, CHOICES, policy_kwargs={"features_extractor_kwargs": {"features_dim": 4}}
+    )
+
+    with_data(path, lambda data: data["observation_space"].pop("_shape"))
+
+    with pytest.raises(SpaceError, match="too small for the convolutions, channels first"):
+        opened(path, IMAGE, CHOICES)
+
+
+def test_convolutions_are_for_images(tmp_path: Path) -> None:
+    path = saved(
+        tmp_path / "agent.zip", PPO, IMAGE, CHOICES, policy_kwargs={"features_extractor_kwargs": {"features_dim": 4}}
+    )
+
+    with_data(path, lambda data: data.update(observation_space={":type:": "<class 'gym.spaces.box.Box'>"}))
+
+    with pytest.raises(SpaceError, match="the features 'nature-cnn' are for images, channels first"):
+        opened(path, OBS, CHOICES)
