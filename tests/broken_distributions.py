@@ -36,6 +36,26 @@ class Broken:
         points = {"acme": self.entry_point}
         return fake_distribution(folder, plugin=self.plugin, entry_points=points, files=self.files)
 
+    def by(self, vendor: str) -> "Broken":
+        """Return the same thing by another vendor: ``beta-mimetic 1.0`` with the plugin ``beta``."""
+
+        def renamed(text: str) -> str:
+            return text.replace("acme", vendor)
+
+        return Broken(
+            None if self.plugin is None else renamed(self.plugin),
+            renamed(self.reason),
+            self.state,
+            renamed(self.entry_point),
+            {renamed(path): renamed(text) for path, text in self.files.items()},
+        )
+
+    def install_as(self, vendor: str, folder: Path) -> Path:
+        """Write it by another vendor, so that several can be installed in one folder."""
+        own = self.by(vendor)
+        points = {vendor: own.entry_point}
+        return fake_distribution(folder, f"{vendor}-mimetic", plugin=own.plugin, entry_points=points, files=own.files)
+
 
 def _hook(body: str, *, signature: str = "mimetic_policies()", marker: str = "@hookimpl") -> str:
     return f"""
@@ -226,9 +246,15 @@ AT_USE = {
 """Distributions that load, and whose policy ``acme.good`` fails when it is used; ``reason`` is what the error says."""
 
 ODD = {
-    "heavy import": Broken("import numpy\n" + _hook("yield PolicyEntry(**GOOD)").replace("\n    ", "\n"), "", "active"),
+    "heavy import": Broken(
+        "import numpy\n" + _hook("yield PolicyEntry(**GOOD)").replace("\n    ", "\n"),
+        "imports numpy, and every command",
+        "active",
+    ),
     "slow import": Broken(
-        "import time\ntime.sleep(0.3)\n" + _hook("yield PolicyEntry(**GOOD)").replace("\n    ", "\n"), "", "active"
+        "import time\ntime.sleep(1.1)\n" + _hook("yield PolicyEntry(**GOOD)").replace("\n    ", "\n"),
+        r"takes 1\.\d s to import, and every command",
+        "active",
     ),
     "printing import": Broken(
         "print('hello from acme')\n" + _hook("yield PolicyEntry(**GOOD)").replace("\n    ", "\n"), "", "active"
@@ -241,3 +267,38 @@ ODD = {
     ),
 }
 """Distributions that load although something is odd about them."""
+
+
+_POLICY = "from mimetic.policies import UniformActor\n\ndef build(config, context):\n    {}\n"
+
+FATAL = {
+    "leaves without a word at import": Broken(
+        "import os\nos._exit(3)", r"ended with status 3 while importing acme_mimetic\.plugin"
+    ),
+    "leaves as if all were well at import": Broken("import os\nos._exit(0)", "ended with status 0 while importing"),
+    "segmentation fault at import": Broken(
+        "import ctypes\nctypes.string_at(0)",
+        r"killed by SIGSEGV while importing acme_mimetic\.plugin \(.*plugin\.py:2\)",
+    ),
+    "killed at import": Broken("import os, signal\nos.kill(os.getpid(), signal.SIGKILL)", "killed by SIGKILL"),
+    "hangs at import": Broken("import time\ntime.sleep(1000)", r"did not end within \d+ s while importing"),
+    "leaves when its settings are imported": Broken(
+        _entry(""),
+        "ended with status 5 while importing the settings of policy 'acme.good'",
+        "active",
+        files={"acme_mimetic/config.py": "import os\nos._exit(5)"},
+    ),
+    "leaves when its implementation is imported": Broken(
+        _entry(""),
+        "ended with status 6 while importing the implementation of policy 'acme.good'",
+        "active",
+        files={"acme_mimetic/config.py": MODEL, "acme_mimetic/policy.py": "import os\nos._exit(6)"},
+    ),
+    "leaves when it is built": Broken(
+        _entry(""),
+        "ended with status 7 while building policy 'acme.good'",
+        "active",
+        files={"acme_mimetic/config.py": MODEL, "acme_mimetic/policy.py": _POLICY.format("import os; os._exit(7)")},
+    ),
+}
+"""Distributions that take the interpreter down, or keep it; ``reason`` is what ``mimetic plugins check`` says."""

@@ -10,7 +10,7 @@ from typing import Any
 from mimetic.cli.plugins.tables import aligned, wrapped
 from mimetic.errors import ConfigError, suggestion
 from mimetic.plugins.installed import Candidate, installed_candidates, normalised
-from mimetic.testing.examination import Level, PluginReport, examine
+from mimetic.testing.examination import Depth, Level, PluginReport, examine
 from mimetic.testing.examination.processes import TIMEOUT_S
 
 IN_ORDER, WRONG = 0, 2
@@ -21,11 +21,12 @@ HEAD = ("plugin", "distribution", "api", "import", "components", "facts", "verdi
 def check_plugins(arguments: argparse.Namespace) -> int:
     """Carry out ``mimetic plugins check`` and return its exit status."""
     installed = installed_candidates()
+    depth = Depth.IMPORTS if arguments.no_contracts else Depth.CONTRACTS
     wanted = _wanted(installed, arguments.distribution)
     with _Progress(len({candidate.name for candidate in installed})) as progress:
         reports = examine(
             installed,
-            contracts=not arguments.no_contracts,
+            depth=lambda each: depth if each.distribution in wanted else Depth.ENTRIES,
             timeout_s=arguments.timeout or TIMEOUT_S,
             on_done=progress.advance,
         )

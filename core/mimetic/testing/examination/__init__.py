@@ -7,6 +7,7 @@ survives whatever happens in them; ``plugin_check`` is the same as a test.
 
 from mimetic.testing.examination.findings import (
     ComponentReport as ComponentReport,
+    Depth as Depth,
     Finding as Finding,
     Level as Level,
     PluginReport as PluginReport,
@@ -14,4 +15,4 @@ from mimetic.testing.examination.findings import (
 from mimetic.testing.examination.plugin_check import check_plugin as check_plugin
 from mimetic.testing.examination.processes import examine as examine
 
-__all__ = ["ComponentReport", "Finding", "Level", "PluginReport", "check_plugin", "examine"]
+__all__ = ["ComponentReport", "Depth", "Finding", "Level", "PluginReport", "check_plugin", "examine"]

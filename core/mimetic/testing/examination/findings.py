@@ -15,6 +15,14 @@ class Level(StrEnum):
     NOTE = "note"  # what could not be looked at, and why
 
 
+class Depth(StrEnum):
+    """How far an examination goes; each includes the ones before it."""
+
+    ENTRIES = "entries"  # what discovery does: import plugin.py and look at its entries
+    IMPORTS = "imports"  # import settings and implementations
+    CONTRACTS = "contracts"  # build each component, and hold it to the contract of its kind
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One thing that somebody should know about a plugin."""

@@ -23,7 +23,7 @@ from mimetic.plugins.installed import GROUP, Candidate, installed_candidates, no
 from mimetic.plugins.records import PluginRecord
 from mimetic.plugins.switches import Switches
 from mimetic.plugins.weight import heavy_among
-from mimetic.testing.examination.findings import ComponentReport, Level
+from mimetic.testing.examination.findings import ComponentReport, Depth, Level
 from mimetic.testing.examination.telling import Teller, title
 
 LIGHT_ENOUGH_FOR_SETTINGS = {"pydantic"}
@@ -37,12 +37,12 @@ def main(job: Mapping[str, Any]) -> None:
     with open(job["events"], "a", encoding="utf-8") as file, tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         try:
-            inspect_plugin(_candidate(job["candidate"]), Teller(file), contracts=job["contracts"])
+            inspect_plugin(_candidate(job["candidate"]), Teller(file), Depth(job["depth"]))
         finally:
             os.chdir(os.path.dirname(folder))
 
 
-def inspect_plugin(candidate: Candidate, tell: Teller, *, contracts: bool) -> None:
+def inspect_plugin(candidate: Candidate, tell: Teller, depth: Depth) -> None:
     """Look at everything that can be seen of one plugin, and tell it."""
     tell.doing(f"importing {candidate.module}")
     [record] = assemble([candidate], Switches()).plugins
@@ -56,7 +56,7 @@ def inspect_plugin(candidate: Candidate, tell: Teller, *, contracts: bool) -> No
     _judge_plugin(record, candidate, tell)
     if record.state == PluginState.ACTIVE:
         with using(_surroundings(candidate)) as known:
-            _inspect_components(known, record, tell, contracts=contracts)
+            _inspect_components(known, record, tell, depth)
     tell.done()
 
 
@@ -72,13 +72,14 @@ def _judge_plugin(record: PluginRecord, candidate: Candidate, tell: Teller) -> N
         tell.find(Level.WARNING, "plugin", message)
 
 
-def _inspect_components(known: Registry, record: PluginRecord, tell: Teller, *, contracts: bool) -> None:
+def _inspect_components(known: Registry, record: PluginRecord, tell: Teller, depth: Depth) -> None:
     """Look at all settings before the first implementation is imported, to see what each of the two brings along."""
-    with_settings = [each for each in record.components if _check_settings(known, each, tell)]
+    looked_into = record.components if depth != Depth.ENTRIES else ()
+    with_settings = [each for each in looked_into if _check_settings(known, each, tell)]
     complete = [each for each in with_settings if _check_factory(each, tell)]
     for component in record.components:
         report = ComponentReport(component.kind, component.name, component.entry.summary)
-        if contracts and component in complete:
+        if depth == Depth.CONTRACTS and component in complete:
             from mimetic.testing.examination.trials import try_component  # torch is not light
 
             report = try_component(component, tell)

@@ -1,7 +1,7 @@
 """How does a plugin's own test look at the plugin as a whole?"""
 
-from mimetic.plugins.installed import GROUP, Candidate, installed_candidates
-from mimetic.testing.examination.findings import Level, PluginReport
+from mimetic.plugins.installed import GROUP, installed_candidates
+from mimetic.testing.examination.findings import Depth, Level, PluginReport
 from mimetic.testing.examination.processes import examine
 
 
@@ -14,7 +14,8 @@ def check_plugin(module: str, *, contracts: bool = False) -> PluginReport:
             check_plugin("acme_mimetic.plugin")
 
     An installed entry point must name the module. It is looked at in a process of its own: what it imports and how long
-    that takes, the version of the interface that it states, its entries, settings and implementations.
+    that takes, the version of the interface that it states, its entries, settings and implementations, and whether
+    another installed plugin has its names.
 
     Args:
         module: what the entry point names.
@@ -38,6 +39,6 @@ def _examined(module: str, contracts: bool) -> PluginReport:
             f"no installed entry point of the group {GROUP!r} names {module!r}; name it in pyproject.toml under "
             f"[project.entry-points.{GROUP}] and install the distribution: pip install -e ."
         )
-    rivals: list[Candidate] = [each for each in installed if each.name == named[0].name]
-    reports = examine(rivals, contracts=contracts)
+    depth = Depth.CONTRACTS if contracts else Depth.IMPORTS
+    reports = examine(installed, depth=lambda each: depth if each.module == module else Depth.ENTRIES)
     return next(report for report in reports if report.entry_point.partition(":")[0].strip() == module)

@@ -17,7 +17,7 @@ from mimetic.plugins import PluginState
 from mimetic.plugins.discovery import by_name, passed_over
 from mimetic.plugins.installed import Candidate
 from mimetic.plugins.switches import Switches
-from mimetic.testing.examination.findings import ComponentReport, Finding, Level, PluginReport
+from mimetic.testing.examination.findings import ComponentReport, Depth, Finding, Level, PluginReport
 
 TIMEOUT_S = 120.0
 """How long a plugin may take, its contracts included."""
@@ -34,7 +34,7 @@ _START = (
 def examine(
     candidates: Sequence[Candidate],
     *,
-    contracts: bool = True,
+    depth: Callable[[Candidate], Depth] = lambda _: Depth.CONTRACTS,
     timeout_s: float = TIMEOUT_S,
     on_done: Callable[[PluginReport], object] = lambda _: None,
 ) -> list[PluginReport]:
@@ -42,7 +42,7 @@ def examine(
 
     Args:
         candidates: what is installed; of those that share a name, the one that discovery would take is looked at.
-        contracts: build each component, and hold it to the contract of its kind.
+        depth: how far to go with each.
         timeout_s: how long one plugin may take, before its process is ended.
         on_done: called with each report that is complete.
     """
@@ -55,7 +55,7 @@ def examine(
             due.append(winner)
         reports += [_passed_over(other, winner) for other in others]
     with ThreadPoolExecutor(max_workers=os.cpu_count() or 1) as pool, _Processes() as processes:
-        futures = [pool.submit(processes.examine, each, contracts, timeout_s) for each in due]
+        futures = [pool.submit(processes.examine, each, depth(each), timeout_s) for each in due]
         for future in as_completed(futures):
             reports.append(future.result())
             on_done(reports[-1])
@@ -98,7 +98,7 @@ class _Processes:
         for process in list(self._running):
             _end(process)
 
-    def examine(self, candidate: Candidate, contracts: bool, timeout_s: float) -> PluginReport:
+    def examine(self, candidate: Candidate, depth: Depth, timeout_s: float) -> PluginReport:
         """Look at one plugin."""
         report = PluginReport.of(candidate)
         if self._over:
@@ -109,7 +109,7 @@ class _Processes:
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
             events, complaints = Path(folder, "events"), Path(folder, "stderr")
             events.touch()
-            job = {"path": sys.path, "events": str(events), "contracts": contracts, "candidate": _plain(candidate)}
+            job = {"path": sys.path, "events": str(events), "depth": depth, "candidate": _plain(candidate)}
             with complaints.open("wb") as stderr:
                 status = self._run(job, stderr, timeout_s)
             told = list(_lines(events))
@@ -191,7 +191,7 @@ def _explain_the_end(
         what = f"was killed by {_signal_name(-status)}"
     else:
         what = f"ended with status {status}"
-    message = f"the interpreter {what} while {doing}{_place(said)}"
+    message = f"the interpreter {what} while {doing}{_place(said, report.entry_point.partition('.')[0])}"
     if len(steps) <= 1:
         report.refuse(PluginState.BROKEN, message)
     else:
@@ -205,7 +205,8 @@ def _signal_name(number: int) -> str:
         return f"signal {number}"
 
 
-def _place(said: str) -> str:
-    """Return where the process was, when it died with a traceback."""
-    found = re.search(r'File "([^"<]+)", line (\d+)', said)
-    return f" ({found[1]}:{found[2]})" if found else ""
+def _place(said: str, package: str) -> str:
+    """Return where the process was when it died with a traceback, in the plugin's own code if it says so."""
+    frames = re.findall(r'File "([^"<]+)", line (\d+)', said)
+    own = [frame for frame in frames if package in Path(frame[0]).parts]
+    return next((f" ({file}:{line})" for file, line in [*own, *frames]), "")
