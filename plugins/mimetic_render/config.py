@@ -21,7 +21,8 @@ def _keys(value: object) -> object:
         try:
             _, value = parse_spec(f"keys:{value}")
         except ConfigError as error:
-            raise ValueError("; ".join(fault.message for fault in error.faults)) from None
+            reasons = [fault.message.partition(" (form:")[0] for fault in error.faults]
+            raise ValueError(f"{'; '.join(reasons)} (form: left=0,right=1)") from None
     if isinstance(value, dict):
         return {str(key) if type(key) is int else key: action for key, action in value.items()}
     return value

@@ -113,6 +113,7 @@ class InteractiveRender(VecEnvWrapper):
         """Make ``fps`` steps a second."""
         self.fps = fps
         self._pace = Pace(fps)
+        self.note(self._note)
 
     def note(self, text: str) -> None:
         """Put ``text`` into the title."""

@@ -125,7 +125,7 @@ def test_every_fault_is_listed_under_its_option(capsys: pytest.CaptureFixture[st
     assert [line.split(": ")[1] for line in lines] == options
     assert lines[0].endswith("says nothing without a window: add --render")
     assert lines[1].endswith("are for the policy 'human', seen 'radnom'")
-    assert "did you mean 'gaussian'" in lines[2]
+    assert "Did you mean 'gaussian'" in lines[2]
     assert not Path("a").exists()
 
 
