@@ -253,6 +253,7 @@ SECTION_FLIPS: Mapping[str, Flip] = {
     "losses.id": Flip("mine"),
     "evaluation.n_episodes": Flip(3),
     "evaluation.n_timesteps": Flip(9),
+    "evaluation.seed": Flip(1),
     "evaluation.n_envs": Flip(2),
     "evaluation.deterministic": Flip(False),
     "evaluation.every_n_epochs": Flip(1, {"algorithm": {"n_epochs": 2}}),

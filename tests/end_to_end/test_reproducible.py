@@ -73,7 +73,7 @@ def test_the_state_of_global_random_streams_does_not_move_what_is_learned(plain:
 def test_an_example_over_recorded_demonstrations_meets_its_bar(
     example: str, seed: int, bar: float, tmp_path: Path
 ) -> None:
-    """Other people's demonstrations: means of 473 (CartPole) and -189 (Pendulum; seed 1 begins far from upright)."""
+    """Other people's demonstrations: means of 473 (CartPole) and -189 (Pendulum)."""
     from mimetic.config import load_run_file
 
     data = shared_data(f"imitation/{example}_rollouts.npz")

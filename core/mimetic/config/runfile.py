@@ -125,6 +125,9 @@ class EvaluationConfig(ComponentConfig):
     n_timesteps: int | None = Field(default=None, ge=1)
     """Evaluate whole episodes until there are at least so many steps."""
 
+    seed: int = Field(default=0, ge=0)
+    """Which episodes: equal seeds give equal ones, whatever was trained, so that runs are compared on the same starts."""
+
     n_envs: int = Field(default=1, ge=1)
     """Environments that are stepped together. The result does not depend on it."""
 

@@ -42,7 +42,7 @@ def evaluate(
     env: EnvConfig,
     settings: EvaluationConfig,
     *,
-    seed: int,
+    seed: int | None = None,
     out: Path | None = None,
     device: str = "auto",
     progress: bool = False,
@@ -57,7 +57,7 @@ def evaluate(
         policy: a stable-baselines3 algorithm or policy, a callable, an Actor, None (uniform), or a SPEC.
         env: what is built, with nothing but ``render_mode`` added.
         settings: how.
-        seed: where every episode's seed comes from.
+        seed: where every episode's seed comes from, in place of ``settings.seed``.
         out: the folder for videos.
         device: where a policy that is named by a SPEC is put.
         progress: show a bar on standard error when that is a terminal.
@@ -67,6 +67,7 @@ def evaluate(
         EnvError: The environment cannot be built, rendered or stepped.
         SpaceError: The policy does not fit the environment.
     """
+    seed = settings.seed if seed is None else seed
     plan = plan_of(settings, seed)
     refuse_what_cannot_end_well(settings, out)
     with ExitStack() as stack:

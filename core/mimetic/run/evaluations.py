@@ -44,7 +44,7 @@ def _rehearse(env: EnvConfig, settings: EvaluationConfig) -> None:
     nothing_kept = {"render": False, "save_rollouts": None}
     with TemporaryDirectory(prefix="mimetic-") as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")  # the episode is cut after its first step, which is no news
-        evaluate(None, env, settings.model_copy(update=one_step | nothing_kept), seed=0, out=Path(folder))
+        evaluate(None, env, settings.model_copy(update=one_step | nothing_kept), out=Path(folder))
 
 
 class Evaluations:
@@ -85,7 +85,7 @@ class Evaluations:
     def _evaluate(self, settings: EvaluationConfig, epoch: int, step: int, *, final: bool) -> EvaluationResult:
         assert self._run.config.env is not None, "check_evaluation() saw to it"
         out = self._run.dir if final else None
-        result = evaluate(self._policy, self._run.config.env, settings, seed=self._run.seed, out=out, progress=final)
+        result = evaluate(self._policy, self._run.config.env, settings, out=out, progress=final)
         if result.interrupted:
             return result
         if step != self._newest_step:
