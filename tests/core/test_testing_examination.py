@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from broken_distributions import AT_DISCOVERY, AT_USE, FATAL, MODEL, ODD, Broken, good_plugin
-from mimetic.plugins import PluginState
+from mimetic.plugins import PluginState, discover, using
 from mimetic.plugins.installed import installed_candidates
 from mimetic.testing import check_plugin, fake_distribution
 from mimetic.testing.examination import Depth, Level, PluginReport, examine
@@ -232,6 +232,14 @@ def test_a_plugin_that_is_wrong_fails_its_check_with_every_error(
     monkeypatch.syspath_prepend(broken.install(tmp_path))
 
     with pytest.raises(AssertionError, match=r"acme_mimetic\.plugin \(acme-mimetic 1\.0\):\npolicy .*unknown keys"):
+        check_plugin("acme_mimetic.plugin")
+
+
+def test_a_name_that_another_plugin_has_fails_the_check(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    files = {"acme_mimetic/config.py": MODEL, "acme_mimetic/policy.py": ACTING}
+    monkeypatch.syspath_prepend(fake_distribution(tmp_path, plugin=good_plugin("mlp", "acme_mimetic"), files=files))
+
+    with using(discover()), pytest.raises(AssertionError, match=r"policy 'mlp' is offered by .*\(plugin 'acme'\)"):
         check_plugin("acme_mimetic.plugin")
 
 

@@ -1,5 +1,6 @@
 """How does a plugin's own test look at the plugin as a whole?"""
 
+from mimetic.plugins import registry
 from mimetic.plugins.installed import GROUP, installed_candidates
 from mimetic.testing.examination.findings import Depth, Level, PluginReport
 from mimetic.testing.examination.processes import examine
@@ -24,21 +25,21 @@ def check_plugin(module: str, *, contracts: bool = False) -> PluginReport:
     Raises:
         AssertionError: with every error that was found.
     """
-    report = _examined(module, contracts)
+    report = _examined(module, Depth.CONTRACTS if contracts else Depth.IMPORTS)
     errors = [f"{finding.about}: {finding.message}" for finding in report.findings if finding.level == Level.ERROR]
+    errors += [told for told in registry().warnings() if f"(plugin {report.name!r})" in told]
     if errors:
         raise AssertionError("\n".join([f"{module} ({report.provider}):", *errors]))
     return report
 
 
-def _examined(module: str, contracts: bool) -> PluginReport:
+def _examined(module: str, depth: Depth) -> PluginReport:
     installed = installed_candidates()
-    named = [each for each in installed if each.module == module]
-    if not named:
+    name = next((each.name for each in installed if each.module == module), None)
+    if name is None:
         raise AssertionError(
             f"no installed entry point of the group {GROUP!r} names {module!r}; name it in pyproject.toml under "
             f"[project.entry-points.{GROUP}] and install the distribution: pip install -e ."
         )
-    depth = Depth.CONTRACTS if contracts else Depth.IMPORTS
-    reports = examine(installed, depth=lambda each: depth if each.module == module else Depth.ENTRIES)
+    reports = examine([each for each in installed if each.name == name], depth=lambda _: depth)
     return next(report for report in reports if report.entry_point.partition(":")[0].strip() == module)
