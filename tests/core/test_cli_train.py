@@ -140,4 +140,5 @@ def test_the_demo_learns_to_balance_and_says_where_everything_lies(tmp_path: Pat
     assert float(said[1]) >= 475
     assert f"run folder: {tmp_path / 'run'}" in done.stdout
     assert f"policy: {tmp_path / 'run' / 'policy.safetensors'}" in done.stdout
+    assert f"videos: {tmp_path / 'run' / 'videos' / 'env-000.mp4'}" in done.stdout
     assert (tmp_path / "run" / "videos" / "index.json").exists()

@@ -26,11 +26,14 @@ def run(argv: list[str]) -> int:
 
 
 def tell(result: "RunResult") -> None:
-    """Print where the run's files lie, and the mean return of its evaluation."""
+    """Print where the run's files lie, films included, and the mean return of its evaluation."""
     lines = [f"run folder: {result.dir}", f"policy: {result.policy_path}"]
     if result.evaluation is not None:
         said = result.evaluation.statistics
         lines.insert(0, f"mean return: {said['return_mean']:.1f} over {said['n_traj']} episodes")
+        films = {str(episode.more["video"]) for episode in result.evaluation.episodes if "video" in episode.more}
+        if films:
+            lines.append(f"videos: {result.dir / films.pop() if len(films) == 1 else result.dir / 'videos'}")
     sys.stdout.write("\n".join(lines) + "\n")
 
 
