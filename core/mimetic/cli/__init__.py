@@ -88,10 +88,16 @@ def _dispatch(words: list[str]) -> int:
 def _run(name: str, rest: list[str]) -> int:
     if name not in built_in_commands():
         return _run_plugin_command(name, rest)
-    if not {"-h", "--help"} & set(rest) and [name, *rest[:1]] not in LOOK_FROM_OUTSIDE:
-        from mimetic.plugins import registry
+    if {"-h", "--help"} & set(rest) or [name, *rest[:1]] in LOOK_FROM_OUTSIDE:
+        return _call(name, rest)
+    from mimetic.plugins import naming_the_provider, registry
 
-        registry()  # says what did not load before the command says anything
+    registry()  # says what did not load before the command says anything
+    with naming_the_provider():
+        return _call(name, rest)
+
+
+def _call(name: str, rest: list[str]) -> int:
     status: int = importlib.import_module(f"mimetic.cli.{name}").run(rest)
     return status
 

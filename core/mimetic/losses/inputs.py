@@ -8,6 +8,7 @@ from torch import Tensor
 
 from mimetic.errors import ComponentFailedError, MimeticError
 from mimetic.losses.readings import Reader, Reading, policy_reader
+from mimetic.policies.origins import policy_title
 
 
 class LossInputs:
@@ -112,4 +113,4 @@ class LossInputs:
             raise self._blame(f"raised {type(error).__name__}: {error}") from error
 
     def _blame(self, what: str) -> ComponentFailedError:
-        return ComponentFailedError(f"policy {type(self.policy).__module__}.{type(self.policy).__qualname__} {what}")
+        return ComponentFailedError(f"{policy_title(self.policy)} {what}")

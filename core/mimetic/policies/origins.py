@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from mimetic.config import Choice, parse_choice
+from mimetic.errors import MimeticError
+from mimetic.plugins import registry
 from mimetic.seeding import torch_stream
 
 if TYPE_CHECKING:
@@ -50,6 +52,15 @@ def origin_of(policy: object) -> PolicyOrigin | None:
     describe = getattr(policy, "describe", None)
     described = describe() if callable(describe) else None
     return described if isinstance(described, PolicyOrigin) else None
+
+
+def policy_title(policy: object) -> str:
+    """Name a policy in a sentence: its component and who provides it, or its class when no component built it."""
+    origin = origin_of(policy)
+    with contextlib.suppress(MimeticError):
+        if origin is not None:
+            return str(registry().find("policy", origin.name))
+    return f"policy {type(policy).__module__}.{type(policy).__qualname__}"
 
 
 def remember_origin(policy: ActorCriticPolicy | object, origin: PolicyOrigin) -> None:

@@ -12,7 +12,7 @@ from mimetic.config import RunConfig, RunFile, dump_run_config, load_run_file, r
 from mimetic.hookspecs import AlgorithmContext, LossContext, PolicyContext
 from mimetic.logs import HierarchicalLogger, open_loggers
 from mimetic.losses import build_terms
-from mimetic.plugins import registry
+from mimetic.plugins import naming_the_provider, registry
 from mimetic.policies import build_policy
 from mimetic.rollout import undisturbed
 from mimetic.run.evaluations import Evaluations, check_evaluation
@@ -42,7 +42,7 @@ def execute(
     run_file = _as_run_file(config)
     run_dir = RunDir.create(out, run_file.config.name)
     try:
-        with torch_threads(run_file.config.threads), undisturbed(None, run_file.config.seed):
+        with torch_threads(run_file.config.threads), undisturbed(None, run_file.config.seed), naming_the_provider():
             return _execute(run_file.config, run_file.base_dir, run_dir)
     finally:
         run_dir.discard_if_empty()
@@ -81,7 +81,7 @@ def _execute(config: RunConfig, base_dir: Path, run_dir: RunDir) -> RunResult:
             )
         )
         manifest.add(trainer.facts)
-        with _observed(run):
+        with _observed(run), naming_the_provider():
             result = _learn(trainer, run, run_dir, logger)
         manifest.add({"n_steps": result.n_steps, "n_epochs": result.n_epochs})
 
