@@ -13,7 +13,14 @@ import torch
 from gymnasium import spaces
 
 from mimetic import Trajectory, save_demonstrations, storage
-from mimetic.errors import ConfigError, DataError, MimeticError, SpaceError, TargetExistsError
+from mimetic.errors import (
+    ComponentFailedError,
+    ConfigError,
+    DataError,
+    MimeticError,
+    SpaceError,
+    TargetExistsError,
+)
 from mimetic.plugins import discover, using
 from mimetic.run import RunInfo, RunResult, execute
 from mimetic.testing import fake_distribution
@@ -309,19 +316,20 @@ def test_observers_are_told_of_start_epochs_evaluation_and_end(data: Path, tmp_p
 
 
 def test_observers_are_told_what_ended_a_run(data: Path, tmp_path: Path, events: list[Any]) -> None:
-    with pytest.raises(RuntimeError, match="enough"):
+    with pytest.raises(ComponentFailedError, match="enough"):
         execute(a_run(data, algorithm={"name": "watching.ending", "by": "error"}), out=tmp_path / "run")
 
     assert [event[0] for event in events] == ["started", "failed"]
-    assert str(events[1][1]) == "enough"
+    assert "of watching-mimetic 1.0 raised RuntimeError: enough" in str(events[1][1])
 
 
 def test_a_run_that_fails_keeps_its_log_and_says_why(data: Path, tmp_path: Path, events: list[Any]) -> None:
-    with pytest.raises(RuntimeError, match="enough"):
+    with pytest.raises(ComponentFailedError, match="enough"):
         execute(a_run(data, algorithm={"name": "watching.ending", "by": "error"}), out=tmp_path / "run")
 
     said = manifest(tmp_path / "run")
-    assert (said["status"], said["error"]) == ("failed", "RuntimeError: enough")
+    assert said["status"] == "failed"
+    assert "of watching-mimetic 1.0 raised RuntimeError: enough" in said["error"]
     assert [each["loss"] for each in records(tmp_path / "run")] == [1.0]
     assert not (tmp_path / "run" / "policy.safetensors").exists()
 
@@ -433,7 +441,7 @@ def test_threads_and_global_random_streams_are_as_before(
     random.seed(1), np.random.seed(1), torch.manual_seed(1)
     try:
         execute(a_run(data, **changes), out=tmp_path / "run")
-    except RuntimeError:
+    except ComponentFailedError:
         assert by is not None
     finally:
         n_threads = torch.get_num_threads()

@@ -20,7 +20,6 @@ from mimetic.evaluate.ledger import FinishedEpisode, Ledger
 from mimetic.evaluate.playing import Interruption, play
 from mimetic.evaluate.rollouts import SUFFIX, Rollouts
 from mimetic.evaluate.surroundings import build_actor
-from mimetic.plugins import naming_the_provider
 from mimetic.rollout import undisturbed
 from mimetic.storage import load_demonstrations
 from mimetic.types import TrajectoryDataset, obs_leaves
@@ -141,7 +140,7 @@ def record(
     plan = plan_of(settings, seed)
     tally = _Tally(path)
     interruption = Interruption()
-    with naming_the_provider(), ExitStack() as stack:
+    with ExitStack() as stack:
         stack.enter_context(undisturbed(policy, seed))
         lanes, raw_spaces = open_lanes(env, settings, plan, None)
         stack.callback(lanes.close)

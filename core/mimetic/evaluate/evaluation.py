@@ -27,7 +27,6 @@ from mimetic.evaluate.surroundings import (
     refuse_for_a_venv,
     refuse_what_cannot_end_well,
 )
-from mimetic.plugins import naming_the_provider
 from mimetic.policies import Actor
 from mimetic.rollout import undisturbed
 
@@ -71,7 +70,7 @@ def evaluate(
     seed = settings.seed if seed is None else seed
     plan = plan_of(settings, seed)
     refuse_what_cannot_end_well(settings, out)
-    with naming_the_provider(), ExitStack() as stack:
+    with ExitStack() as stack:
         stack.enter_context(undisturbed(policy, seed))
         lanes, raw_spaces = open_lanes(env, settings, plan, out)
         stack.callback(lanes.close)
@@ -96,7 +95,7 @@ def evaluate_venv(
     refuse_what_cannot_end_well(settings, None)
     plan = plan_of(settings, seed, n_envs=venv.num_envs)
     normalizer = unwrap_vec_wrapper(venv, VecNormalize)
-    with naming_the_provider(), ExitStack() as stack:
+    with ExitStack() as stack:
         stack.enter_context(undisturbed(policy, seed))
         if isinstance(normalizer, VecNormalize):
             stack.callback(setattr, normalizer, "training", normalizer.training)
