@@ -121,7 +121,7 @@ def test_every_fault_is_listed_under_its_option(capsys: pytest.CaptureFixture[st
     assert main(["collect", "radnom", *words, "--keys", "left=0", "--fps", "5", "--out", "a"]) == 2
 
     lines = capsys.readouterr().err.splitlines()
-    options = ["--fps", "--keys", "--explore", "--n-envs", "--episodes", "POLICY", "--seed"]
+    options = ["--fps", "--keys", "--explore", "--n-envs", "--episodes", "--seed", "POLICY"]
     assert [line.split(": ")[1] for line in lines] == options
     assert lines[0].endswith("says nothing without a window: add --render")
     assert lines[1].endswith("are for the policy 'human', seen 'radnom'")

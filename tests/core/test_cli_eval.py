@@ -92,13 +92,14 @@ def test_a_cut_episode_is_told_in_a_sentence(only_parts: None, capsys: pytest.Ca
 def test_every_option_reaches_the_settings(only_parts: None) -> None:
     words = "ones --env x --episodes 3 --timesteps 4 --stochastic --n-envs 5 --processes --vectorization native"
     words += " --max-steps 6 --videos episodes --render --render-fps 7.5 --reward step --explore switching"
-    words += " --save-rollouts r --wrapper scale render:fps=2"
+    words += " --save-rollouts r --wrapper scale render:fps=2 --seed 8"
 
     settings = settings_of(*words.split())
 
     assert settings.model_dump(mode="json") == {
         "n_episodes": 3,
         "n_timesteps": 4,
+        "seed": 8,
         "n_envs": 5,
         "deterministic": False,
         "every_n_epochs": None,

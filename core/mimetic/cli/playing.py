@@ -65,6 +65,7 @@ def read_playing(
     values = {
         "n_episodes": n_episodes,
         "n_timesteps": options.timesteps,
+        "seed": options.seed,
         "n_envs": options.n_envs,
         "max_steps": options.max_steps,
         "processes": options.processes,
@@ -80,8 +81,6 @@ def read_playing(
     env: Any = None
     if options.env is not None or len(faults) == n_faults:  # else nobody knows what the policy would have named
         env = faults.of("--env", _env, EnvConfig, recorded, options.env, kwargs or {})
-    if options.seed < 0:
-        faults.add("--seed", f"expected a number that is not negative, seen {options.seed}")
     faults.raise_if_any()
     return env, settings
 

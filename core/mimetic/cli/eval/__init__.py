@@ -31,7 +31,6 @@ def run(argv: list[str]) -> int:
                 options.policy,
                 env,
                 settings,
-                seed=options.seed,
                 out=folder.path if folder else None,
                 device=options.device,
                 progress=True,
