@@ -91,7 +91,8 @@ class NatureFeatures(ObservationFeatures):
 
     def forward(self, observations: torch.Tensor) -> torch.Tensor:
         """``(N, *O) -> (N, features_dim)``; ``O`` may have its channels on the other side than the space says."""
-        images = self._channels_first(observations).contiguous().float()
+        # Channels last in memory, whatever the layout: convolutions on a CPU take half the time.
+        images = self._channels_first(observations).to(torch.float32, memory_format=torch.channels_last)
         if self.divisor != 1.0:
             images = images / self.divisor
         if any(self.margins):

@@ -18,7 +18,7 @@ from mimetic.seeding import torch_generator
 from mimetic.types import Demonstrations, TrajectoryDataset, TransitionsMinimal
 
 _CHUNK_BATCHES = 64  # batches that are gathered at once
-_CHUNK_BYTES = 8 * 2**20  # and how much they may weigh
+_CHUNK_BYTES = 2 * 2**20  # and how much they may weigh: about what the cache of a core holds
 
 
 class Batch(NamedTuple):

@@ -33,7 +33,6 @@ class _Room:
 
     space: Workspace
     gradient: Gradient | None  # at the outputs; None when it is another one at every step
-    inputs: Tensor | None  # (B, D + 1), where normalised rows go
 
 
 class MlpEngine:
@@ -53,12 +52,13 @@ class MlpEngine:
     def __init__(self, job: Job) -> None:
         self._job = job
         self._actor, self._weights, self._head, self._formula = _read_job(job)
-        self._network = Network(self._weights.matrices, self._actor.activations)
-        self._layer_gradients = self._weights.layers_of(self._weights.gradient)
+        vector, gradient = self._weights.vector, self._weights.gradient
+        self._network = Network(
+            self._weights.matrices, self._weights.layers_of(gradient), self._actor.activations, job.minibatch_size
+        )
         coefficients = self._formula.at(0.0)
         constant = coefficients if self._formula.is_constant else None
         self._parts = cut(self._weights.ends, self._actor.log_std is not None, constant)
-        vector, gradient = self._weights.vector, self._weights.gradient
         self.optimizer = job.optimizer.build([nn.Parameter(vector[part]) for part in self._parts.slices])
         self._steps = DirectSteps(self.optimizer)
         self._part_gradients = [gradient[part] for part in self._parts.slices]
@@ -68,11 +68,10 @@ class MlpEngine:
         self._rooms: dict[tuple[int, int], _Room] = {}
 
     def prepare(self, obs: Any, acts: Tensor) -> Batch:
-        """Give what the first layer sees, with a column of ones, and the targets. (B, D + 1), (B, K)."""
+        """Give what the first layer sees and the targets. (B, D) or (B, D + 1), (B, K)."""
         with torch.no_grad():
             rows = self._actor.rows(obs)
-            inputs = rows.new_ones(len(rows), rows.shape[1] + 1)
-            inputs[:, :-1] = rows
+            inputs = _with_ones(rows) if self._network.has_ones else rows
             return Batch(inputs, self._head.prepare(acts))
 
     def begin(self) -> None:
@@ -142,15 +141,16 @@ class MlpEngine:
         """Compute the gradient of these rows' share of the mean over ``n_total`` rows, and measure them if asked to."""
         n_rows = len(part.acts)
         room = self._rooms.get((n_rows, n_total)) or self._make_room(n_rows, n_total)
-        rows = part.obs
-        if room.inputs is not None:
-            room.inputs[:, :-1] = self._actor.norm(rows[:, :-1])  # type: ignore[misc]  # there is one, or no such inputs
-            rows = room.inputs
+        rows = part.obs if self._actor.norm is None else self._normal(part.obs, self._actor.norm)
         outputs = self._network.forward(rows, room.space)
         measured = self._measure(outputs, part.acts, progress, n_rows / n_total) if measure else None
         gradient = room.gradient or self._head.gradient(self._coefficients, n_rows, 1.0 / n_total)
-        self._network.backward(rows, gradient(outputs, part.acts.t()), room.space, self._layer_gradients)
+        self._network.backward(rows, gradient(outputs, part.acts.t()), room.space)
         return measured
+
+    def _normal(self, rows: Tensor, norm: nn.Module) -> Tensor:
+        normal: Tensor = norm(rows[:, :-1] if self._network.has_ones else rows)
+        return _with_ones(normal) if self._network.has_ones else normal
 
     def _accumulate(self, batch: Batch, n_rows: int, size: int, progress: float, measure: bool) -> Measurement | None:
         """Add up the gradients of minibatches."""
@@ -180,13 +180,8 @@ class MlpEngine:
     def _make_room(self, n_rows: int, n_total: int) -> _Room:
         if len(self._rooms) >= _MOST_SIZES:
             self._rooms.clear()
-        vector = self._weights.vector
-        is_constant = self._formula.is_constant
-        room = _Room(
-            self._network.workspace(n_rows),
-            self._head.gradient(self._coefficients, n_rows, 1.0 / n_total) if is_constant else None,
-            None if self._actor.norm is None else vector.new_ones(n_rows, self._weights.matrices[0].shape[1]),
-        )
+        gradient = self._head.gradient(self._coefficients, n_rows, 1.0 / n_total) if self._formula.is_constant else None
+        room = _Room(self._network.workspace(n_rows), gradient)
         self._rooms[n_rows, n_total] = room
         return room
 
@@ -196,6 +191,14 @@ class MlpEngine:
         reading = self._actor.head(policy, outputs.t(), lambda: self._head.encoded(targets))
         inputs = LossInputs(policy, None, targets, reader=lambda *_: reading, parameters=[self._weights.vector])
         return measure_batch(inputs, evaluate_objective(terms, inputs, progress), share)
+
+
+def _with_ones(rows: Tensor) -> Tensor:
+    """Put a column of ones behind the others. (B, D) -> (B, D + 1)."""
+    inputs = rows.new_empty(len(rows), rows.shape[1] + 1)
+    inputs[:, :-1] = rows
+    inputs[:, -1] = 1.0
+    return inputs
 
 
 def _read_job(job: Job) -> tuple[Actor, FlatWeights, Head, Formula]:

@@ -1,0 +1,79 @@
+"""mimetic, as its user calls it: ``BC.train``, and a run file."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from cases import data_of, spaces_of
+from foreign import ForeignPolicy
+
+from mimetic import save_demonstrations
+from mimetic.logs import configure
+from mimetic.run import execute
+from mimetic.types import Trajectory, TransitionsMinimal
+from mimetic_bc import BC
+
+torch.set_num_threads(1)
+
+
+def trainer(engine: str) -> Callable[[dict[str, Any]], Callable[[int], None]]:
+    """Clone by ``BC.train``, logging every 500 batches, with the progress bar on."""
+
+    def train(case: dict[str, Any]) -> Callable[[int], None]:
+        obs_space, action_space = spaces_of(case)
+        obs, acts = data_of(case)
+        policy: Any = {"cnn": "cnn", "foreign": None}.get(case["policy"], f"mlp:net_arch={case['widths']}")
+        if policy is None:
+            policy = ForeignPolicy(obs_space, action_space, lambda _: 1e-3, net_arch=case["widths"])
+        bc = BC(
+            observation_space=obs_space,
+            action_space=action_space,
+            rng=np.random.default_rng(0),
+            policy=policy,
+            demonstrations=TransitionsMinimal(obs, acts),
+            batch_size=case["batch"],
+            device="cpu",
+            custom_logger=configure(tempfile.mkdtemp(), ["stdout", "csv"]),
+            engine=engine,
+        )
+        return lambda n: bc.train(n_batches=n)
+
+    return train
+
+
+def episodes_of(obs: np.ndarray, acts: np.ndarray, n: int = 20) -> list[Trajectory]:
+    """Cut rows into ``n`` episodes."""
+    size = len(acts) // n
+    starts = range(0, len(acts) - size + 1, size)
+    return [Trajectory(np.resize(obs[i : i + size], (size + 1, *obs.shape[1:])), acts[i : i + size], None, True) for i in starts]
+
+
+def run_file(case: dict[str, Any]) -> Callable[[int], None]:
+    """Execute a run file whole: read and check the data, build, train, save. Only the imports were done before."""
+    folder = Path(tempfile.mkdtemp())
+    obs_space, action_space = spaces_of(case)
+    obs, acts = data_of(case)
+    data = folder / "data.safetensors"
+    save_demonstrations(episodes_of(obs, acts), data, observation_space=obs_space, action_space=action_space)
+    policy = {"name": "cnn"} if case["policy"] == "cnn" else {"name": "mlp", "net_arch": case["widths"]}
+
+    def run(n: int) -> None:
+        config = {
+            "name": "speed",
+            "demonstrations": [{"name": "native", "path": str(data)}],
+            "policy": policy,
+            "algorithm": {"name": "bc", "n_batches": n, "batch_size": case["batch"]},
+        }
+        execute(config, out=folder / "run")
+        shutil.rmtree(folder / "run")
+
+    return run
+
+
+CONTESTANTS = {"auto": trainer("auto"), "autograd": trainer("autograd"), "run file": run_file}
