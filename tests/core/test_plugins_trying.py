@@ -55,3 +55,12 @@ def test_a_fake_distribution_may_offer_several_plugins(tmp_path: Path) -> None:
 
     with discovered(fake_distribution(tmp_path, entry_points=points, files=files)) as known:
         assert [component.name for component in known.components()] == ["one", "two"]
+
+
+def test_a_fake_distribution_may_be_used_beside_what_is_installed(tmp_path: Path) -> None:
+    folder = fake_distribution(tmp_path, plugin=good_plugin("acme.policy"))
+
+    with discovered(folder, alone=False) as known:
+        names = {component.name for component in known.components("policy")}
+
+    assert {"acme.policy", "mlp"} <= names

@@ -12,8 +12,7 @@ from pathlib import Path
 import pytest
 
 from mimetic.cli import main
-from mimetic.plugins import discover, using
-from mimetic.testing import fake_distribution
+from mimetic.testing import discovered, fake_distribution
 from mimetic.testing.contracts.facts import closing_what_it_opens
 
 PLUGIN = """
@@ -273,15 +272,9 @@ Train = Callable[..., int]
 def acme(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """Install acme-mimetic beside what is in the box, for the length of a test."""
     files = {f"acme_mimetic/{name}.py": text for name, text in FILES.items()}
-    folder = fake_distribution(tmp_path / "site", plugin=PLUGIN, files=files)
-    monkeypatch.syspath_prepend(folder)
     monkeypatch.chdir(tmp_path)
-    with using(discover()):
+    with discovered(fake_distribution(tmp_path / "site", plugin=PLUGIN, files=files), alone=False):
         yield tmp_path
-    import sys
-
-    for module in [name for name in sys.modules if name.startswith("acme_mimetic")]:
-        del sys.modules[module]
 
 
 @pytest.fixture

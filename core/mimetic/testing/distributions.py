@@ -77,18 +77,18 @@ def fake_distribution(
 
 
 @contextmanager
-def discovered(*folders: Path, environ: Mapping[str, str] = _NOTHING) -> Iterator[Registry]:
+def discovered(*folders: Path, environ: Mapping[str, str] = _NOTHING, alone: bool = True) -> Iterator[Registry]:
     """Discover what is installed in these folders, and nothing else, for the length of a ``with`` block.
 
-    The registry is the one that everything uses inside the block. What was imported from the folders is forgotten
-    afterwards.
+    With ``alone=False`` what is installed anyway is discovered too. The registry is the one that everything uses inside
+    the block. What was imported from the folders is forgotten afterwards.
     """
     before = set(sys.modules)
     paths = [str(folder) for folder in folders]
     sys.path[:0] = paths
     importlib.invalidate_caches()
     try:
-        with using(discover(paths, environ=environ)) as registry:
+        with using(discover(paths if alone else None, environ=environ)) as registry:
             yield registry
     finally:
         for path in paths:
