@@ -6,6 +6,8 @@
 PYTHON ?= python3
 OUT ?=
 PYTEST_ARGS ?=
+# Tests run side by side, on no more cores than they can fill; `make test PYTEST_WORKERS=0` runs them one by one.
+PYTEST_WORKERS ?= auto --maxprocesses=8
 
 ENV := .venv
 LOWEST_ENV := .venv-lowest
@@ -32,7 +34,7 @@ demo: $(ENV)/.with-render
 	$(ENV)/bin/mimetic demo $(if $(OUT),--out "$(OUT)")
 
 test: $(ENV)/.with-dev
-	$(ENV)/bin/python -m pytest $(PYTEST_ARGS)
+	$(ENV)/bin/python -m pytest -n $(PYTEST_WORKERS) $(PYTEST_ARGS)
 
 check: $(ENV)/.with-dev
 	$(ENV)/bin/ruff check .
@@ -44,7 +46,7 @@ format: $(ENV)/.with-dev
 	$(ENV)/bin/ruff format .
 
 test-lowest: $(LOWEST_ENV)/.with-dev
-	$(LOWEST_ENV)/bin/python -m pytest $(PYTEST_ARGS)
+	$(LOWEST_ENV)/bin/python -m pytest -n $(PYTEST_WORKERS) $(PYTEST_ARGS)
 
 clean:
 	rm -rf $(ENV) $(LOWEST_ENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
