@@ -132,6 +132,22 @@ def test_all_of_them_take_part_in_one_run(projects: Path, installed: Path, tmp_p
 
 
 @pytest.mark.slow
+def test_a_run_that_was_made_with_them_says_what_is_missing_where_they_are_not(
+    projects: Path, installed: Path, tmp_path: Path
+) -> None:
+    words = ["train", projects / "acme-loss-mimetic" / "example.yaml", "algorithm.n_epochs=1", "evaluation=null"]
+    succeed(sys.executable, "-m", "mimetic", *words, "--out", tmp_path / "out", PYTHONPATH=str(installed))
+
+    command = [sys.executable, "-m", "mimetic", "config", "check", str(tmp_path / "out" / "config.yaml")]
+    there = succeed(*command, PYTHONPATH=str(installed))
+    elsewhere = subprocess.run(command, env=environment(), capture_output=True, text=True, check=False)
+
+    assert "plugins, versions and paths are as they were" in there
+    assert elsewhere.returncode == 2
+    assert "pip install 'acme-loss-mimetic==0.1.0'" in elsewhere.stderr
+
+
+@pytest.mark.slow
 def test_what_is_written_pleases_ruff_and_mypy(projects: Path, installed: Path, tmp_path: Path) -> None:
     pytest.importorskip("mypy")
     for project in sorted(projects.iterdir()):

@@ -5,6 +5,7 @@ import json
 import sys
 from pathlib import Path
 
+from mimetic.cli.differences import differences, manifest_beside, told
 from mimetic.config import json_schema, load_run_file, show_run_file, starter_run_file
 from mimetic.errors import ConfigError, Fault, TargetExistsError
 
@@ -41,8 +42,15 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _check(arguments: argparse.Namespace) -> str:
-    load_run_file(arguments.file, arguments.overrides)
-    return f"{arguments.file}: no fault found\n"
+    manifest = manifest_beside(Path(arguments.file))
+    try:
+        config = load_run_file(arguments.file, arguments.overrides).config
+    except ConfigError:
+        if manifest is not None:  # it may explain the faults
+            sys.stderr.write(told(arguments.file, differences(manifest, None)))
+        raise
+    no_fault = f"{arguments.file}: no fault found\n"
+    return no_fault if manifest is None else no_fault + told(arguments.file, differences(manifest, config))
 
 
 def _show(arguments: argparse.Namespace) -> str:
