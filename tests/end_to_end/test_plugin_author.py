@@ -135,7 +135,12 @@ def test_all_of_them_take_part_in_one_run(projects: Path, installed: Path, tmp_p
 def test_a_run_that_was_made_with_them_says_what_is_missing_where_they_are_not(
     projects: Path, installed: Path, tmp_path: Path
 ) -> None:
-    words = ["train", projects / "acme-loss-mimetic" / "example.yaml", "algorithm.n_epochs=1", "evaluation=null"]
+    words: list[str | Path] = [
+        "train",
+        projects / "acme-loss-mimetic" / "example.yaml",
+        "algorithm.n_epochs=1",
+        "evaluation=null",
+    ]
     succeed(sys.executable, "-m", "mimetic", *words, "--out", tmp_path / "out", PYTHONPATH=str(installed))
 
     command = [sys.executable, "-m", "mimetic", "config", "check", str(tmp_path / "out" / "config.yaml")]
@@ -156,7 +161,7 @@ def test_what_is_written_pleases_ruff_and_mypy(projects: Path, installed: Path, 
     tests = [
         shutil.copy(each, tmp_path / f"test_{each.parents[1].name.replace('-', '_')}.py") for each in _tests(projects)
     ]
-    words = ["--strict", "--cache-dir", tmp_path / "cache", *sorted(projects.glob("*/src/*")), *tests]
+    words: list[str | Path] = ["--strict", "--cache-dir", tmp_path / "cache", *sorted(projects.glob("*/src/*")), *tests]
 
     succeed(sys.executable, "-m", "mypy", *words, cwd=tmp_path, MYPYPATH=str(installed))
 
