@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from mimetic.errors import ConfigError, Fault
+from mimetic.policies import without_compiler
 from mimetic_bc.config import OptimizerConfig
 
 LearningRateSchedule = Literal["constant", "linear", "cosine"]
@@ -40,7 +41,8 @@ class OptimizerChoice:
         kwargs = dict(self.kwargs)
         if self.cls in _FUSED and not kwargs.keys() & _IMPLEMENTATIONS and all(map(_can_be_fused, parameters)):
             kwargs["fused"] = True
-        return self.cls(parameters, **kwargs)
+        with without_compiler():
+            return self.cls(parameters, **kwargs)
 
 
 def refuse_weight_decay(kwargs: Mapping[str, Any]) -> None:

@@ -3,7 +3,7 @@
 ``actor_critic`` is the base class of trainable policies, ``inputs`` what their networks see of an observation,
 ``actors`` what collection and evaluation call, ``acting`` how any policy becomes one, ``structure`` which layers one
 has, ``plain_network`` and ``torch_network`` how they are calculated, ``choices`` and ``noise`` how an action is drawn,
-``origins`` how a policy is built from a component and remembers it.
+``origins`` how a policy is built from a component and remembers it, ``optimizers`` how SB3's optimiser of one is made.
 """
 
 import importlib
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         RunningNorm as RunningNorm,
         input_leaves as input_leaves,
     )
+    from mimetic.policies.optimizers import without_compiler as without_compiler
     from mimetic.policies.origins import (
         PolicyOrigin as PolicyOrigin,
         build_policy as build_policy,
@@ -46,6 +47,7 @@ _MODULE_OF = {
     "ObservationFeatures": "inputs",
     "RunningNorm": "inputs",
     "input_leaves": "inputs",
+    "without_compiler": "optimizers",
     "PolicyOrigin": "origins",
     "build_policy": "origins",
     "origin_of": "origins",

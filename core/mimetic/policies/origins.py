@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from mimetic.config import Choice, parse_choice
 from mimetic.errors import MimeticError
 from mimetic.plugins import registry
+from mimetic.policies.optimizers import without_compiler
 from mimetic.seeding import torch_stream
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ def build_policy(choice: Choice | str, context: PolicyContext) -> Any:
     """
     if isinstance(choice, str):
         choice = parse_choice(choice, "policy")
-    with torch_stream(context.seed, "policy"):
+    with torch_stream(context.seed, "policy"), without_compiler():
         policy = choice.build(context)
     if origin_of(policy) is None:
         config = choice.config.model_dump(mode="json", by_alias=True)
