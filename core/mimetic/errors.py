@@ -17,6 +17,8 @@
 
 Every message says where, what was seen, what was expected and what to do. ``exit_status`` is what the command
 line ends with: 2 when what the user gave is wrong, 1 for anything else.
+
+What still works and will not for ever warns with :class:`MimeticDeprecationWarning`.
 """
 
 import difflib
@@ -113,6 +115,10 @@ class MissingDependencyError(MimeticError, ImportError):
     """An optional library is not installed; the message holds the pip command."""
 
     exit_status = 2
+
+
+class MimeticDeprecationWarning(FutureWarning):
+    """Something that works will go; the message says what to write instead, and when it goes (docs/stability.md)."""
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:

@@ -5,16 +5,18 @@ and nobody else's; only Ctrl-C passes. Nothing depends on the order of the path 
 """
 
 import contextlib
+import dataclasses
 import os
 import sys
 import traceback
+import warnings
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import attrgetter
 
 import pluggy
 
-from mimetic.errors import PluginError
+from mimetic.errors import MimeticDeprecationWarning, PluginError
 from mimetic.hookspecs import Entry
 from mimetic.plugins.api import check_api, check_version, stated_in_source
 from mimetic.plugins.implementations import entries_of, register
@@ -24,8 +26,6 @@ from mimetic.plugins.records import Component, PluginRecord, PluginState, Refusa
 from mimetic.plugins.registry import Registry
 from mimetic.plugins.switches import STRICT, Switches, switches_from
 from mimetic.plugins.weight import Weight, weighed
-
-NOTHING = Weight()
 
 
 def discover(path: Sequence[str] | None = None, *, environ: Mapping[str, str] = os.environ) -> Registry:
@@ -73,10 +73,12 @@ def _judge(candidate: Candidate, switches: Switches) -> tuple[PluginRecord, plug
         return _hidden(candidate), None
     try:
         plugin, weight = _import(candidate)
-        manager, entries = _admit(plugin, candidate.module)
+        with _noting_deprecations() as deprecations:
+            manager, entries = _admit(plugin, candidate.module)
     except Refusal as refusal:
         return _record(candidate, refusal.state, str(refusal), error=refusal.__cause__), None
-    return _record(candidate, PluginState.ACTIVE, "", entries, weight=weight), manager
+    record = _record(candidate, PluginState.ACTIVE, "", entries)
+    return dataclasses.replace(record, weight=weight, deprecations=tuple(deprecations)), manager
 
 
 def _admit(plugin: object, module: str) -> tuple[pluggy.PluginManager, tuple[Entry, ...]]:
@@ -84,6 +86,20 @@ def _admit(plugin: object, module: str) -> tuple[pluggy.PluginManager, tuple[Ent
         check_api(plugin, module)
         manager = register(plugin)
         return manager, entries_of(manager)
+
+
+@contextlib.contextmanager
+def _noting_deprecations() -> Iterator[list[str]]:
+    """Collect what pluggy warns about: hooks, or arguments of hooks, that are deprecated (``warn_on_impl``)."""
+    noted: list[str] = []
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", MimeticDeprecationWarning)
+        yield noted
+    for warning in caught:
+        if issubclass(warning.category, MimeticDeprecationWarning):
+            noted.append(str(warning.message))
+        else:
+            warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
 
 
 def _import(candidate: Candidate) -> tuple[object, Weight]:
@@ -132,11 +148,10 @@ def _record(
     entries: Iterable[Entry] = (),
     *,
     error: BaseException | None = None,
-    weight: Weight = NOTHING,
 ) -> PluginRecord:
     components = tuple(Component(e, candidate.name, candidate.distribution, candidate.version) for e in entries)
     provider = (candidate.distribution, candidate.version)
-    return PluginRecord(candidate.name, state, reason, *provider, candidate.value, components, error, weight)
+    return PluginRecord(candidate.name, state, reason, *provider, candidate.value, components, error)
 
 
 def _insist(registry: Registry) -> None:

@@ -59,6 +59,11 @@ class PluginRecord:
     components: tuple[Component, ...] = ()
     error: BaseException | None = field(default=None, compare=False, repr=False)  # what it raised, with its traceback
     weight: Weight = field(default=Weight(), compare=False, repr=False)  # what its import cost
+    deprecations: tuple[str, ...] = ()  # what it uses that will go, and what to write instead
+
+    def remarks(self) -> tuple[str, ...]:
+        """Return what its author should hear although it works."""
+        return (*self.weight.remarks(), *self.deprecations)
 
     def __str__(self) -> str:
         """``'acme' (acme-mimetic 1.0, entry point acme_mimetic.plugin)``."""

@@ -69,8 +69,8 @@ class Registry:
         return [*(_conflict(offers) for offers in self.conflicts()), *self.notes]
 
     def remarks(self) -> list[str]:
-        """Return a sentence for each active plugin whose import is heavy or slow."""
-        return [f"plugin {record}: {remark}" for record in self.plugins for remark in record.weight.remarks()]
+        """Return what the authors of active plugins should hear: heavy or slow imports, deprecated hooks."""
+        return [f"plugin {record}: {remark}" for record in self.plugins for remark in record.remarks()]
 
     def find(self, kind: Kind, name: str) -> Component:
         """Return the component of this kind and name.

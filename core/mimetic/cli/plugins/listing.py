@@ -41,7 +41,7 @@ def list_text(known: Registry) -> Iterator[str]:
         yield head
         if record.reason:
             yield from wrapped(record.reason, "    ")
-        for remark in record.weight.remarks():
+        for remark in record.remarks():
             yield from wrapped(remark, "    ")
         yield from (f"    {line}" for line in aligned([_component_row(c) for c in record.components]))
     yield from known.warnings()

@@ -67,6 +67,8 @@ def _judge_plugin(record: PluginRecord, candidate: Candidate, tell: Teller) -> N
     level = Level.ERROR if record.weight.heavy else Level.WARNING
     for remark in record.weight.remarks():
         tell.find(level, "plugin", remark)
+    for deprecation in record.deprecations:
+        tell.find(Level.WARNING, "plugin", deprecation)
     if _api_of(candidate) is None:
         message = "it states no version of the plugin interface: write MIMETIC_API = (1, 0) into its plugin.py"
         tell.find(Level.WARNING, "plugin", message)
