@@ -7,6 +7,7 @@ logging, evaluating or filming changes nothing that is learned.
 from __future__ import annotations
 
 import contextlib
+import functools
 import zlib
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 def derive_seed(seed: int, name: str, *index: int) -> int:
     """Return the 31-bit seed of the stream ``name`` (and, say, the episode ``index``) under ``seed``."""
-    return int(_sequence(seed, name, index).generate_state(1, np.uint32)[0] >> 1)
+    return _derived(seed, name, index)
 
 
 def generator(seed: int, name: str, *index: int) -> np.random.Generator:
@@ -43,6 +44,11 @@ def torch_stream(seed: int, name: str, *index: int) -> Iterator[None]:
     with torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(_torch_seed(seed, name, index))
         yield
+
+
+@functools.lru_cache(maxsize=1024)  # an episode's seed is asked for where it is reset and where it is played
+def _derived(seed: int, name: str, index: tuple[int, ...]) -> int:
+    return int(_sequence(seed, name, index).generate_state(1, np.uint32)[0] >> 1)
 
 
 def _sequence(seed: int, name: str, index: tuple[int, ...]) -> np.random.SeedSequence:

@@ -19,10 +19,10 @@ from mimetic.config import Choice, EnvConfig
 from mimetic.envs import EpisodePlan
 from mimetic.errors import ConfigError, EnvError, TargetExistsError
 from mimetic.evaluate import collect
-from mimetic.evaluate.native_history import NativeHistory
 from mimetic.hookspecs import PolicyContext
 from mimetic.plugins import registry, using
 from mimetic.policies import Actor, build_policy
+from mimetic.rollout.history import History
 from mimetic.storage import DatasetWriter, load_demonstrations
 from worlds import Len
 
@@ -447,7 +447,7 @@ def test_every_way_of_resetting_gives_whole_episodes(tmp_path: Path, mode: Autor
 
 def test_the_history_of_native_environments_forgets_what_no_episode_holds() -> None:
     """1,000 episodes of 5 steps, one environment a step behind the other."""
-    history, obs = NativeHistory(np.zeros((2, 1)), 2), np.zeros((2, 1))
+    history, obs = History(np.zeros((2, 1)), 2), np.zeros((2, 1))
     for step in range(5000):
         history.add(np.array([step, step]), obs + step + 1, np.ones(2))
         over = np.array([step % 5 == 4, step % 5 == 0])
@@ -456,7 +456,8 @@ def test_the_history_of_native_environments_forgets_what_no_episode_holds() -> N
             expected = range(max(0, step - 4), step + 1) if index == 0 or step else [0]
             assert trajectory.acts.tolist() == list(expected)
             assert np.asarray(trajectory.obs)[:, 0].tolist() == [*expected, step + 1]
-        history.begin(over, np.zeros(2, bool))
+        history.begin(over)
+        history.forget()
 
     assert history._obs["obs"]._array.nbytes < 5_000
 

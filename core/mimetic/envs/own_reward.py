@@ -1,5 +1,6 @@
 """What does the environment itself pay and show, whatever is wrapped around it later?"""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -8,7 +9,9 @@ import numpy as np
 from gymnasium import spaces
 
 from mimetic.errors import EnvError
-from mimetic.types import Trajectory, stack_obs
+from mimetic.types import Trajectory, obs_from_leaves
+from mimetic.types.observations import escape_key
+from mimetic.types.rows import Rows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -86,29 +89,39 @@ class OwnReward(gym.Wrapper[Any, Any, Any, Any]):
 
 
 class _Recording:
-    """The episode so far, in lists of steps."""
+    """The episode so far, in columns."""
 
     def __init__(self, observation_space: gym.Space[Any]) -> None:
         self._space = observation_space
-        self._obs: list[Any] = []
+        self._obs: dict[str, Rows] = {}  # one row more than steps
+        self._acts: Rows | None = None
+        self._rews: list[float] = []
         self.begin()
 
     def begin(self) -> None:
         self._done: list[Trajectory] = []
         self._marks: list[int] = []
         self._n_steps = 0
-        self._start(self._obs[-1:])  # where it stands: not every wrapper passes a reset on
+        self._start()
 
     def reset(self, obs: Any, *, keep: bool) -> None:
         if keep:
             self._close()
         else:
-            self._n_steps -= len(self._acts)
-        self._start([_copy(obs, self._space)])
+            self._n_steps -= len(self._rews)
+        self._start()
+        for rows in self._obs.values():
+            rows.forget(len(rows))
+        self._see(obs)
 
     def step(self, action: Any, obs: Any, reward: float, terminated: bool, truncated: bool) -> None:
-        self._acts.append(np.array(action))
-        self._obs.append(_copy(obs, self._space))
+        action = np.asarray(action)
+        if self._acts is None:
+            self._acts = Rows(action)
+        elif self._acts.dtype != action.dtype:  # a wrapper's `max(0, action)` is now a float, now an int
+            self._acts.widen(action.dtype)
+        self._acts.append(action)
+        self._see(obs)
         self._rews.append(reward)
         self._terminated = bool(terminated)
         self._n_steps += 1
@@ -120,32 +133,54 @@ class _Recording:
         self._close()
         return RawEpisode(tuple(self._done), np.asarray(self._marks, np.int64))
 
-    def _start(self, obs: list[Any]) -> None:
-        self._obs = obs
-        self._acts: list[np.ndarray] = []
-        self._rews: list[float] = []
+    def _see(self, obs: Any) -> None:
+        """Copy an observation in the dtypes that its space declares, as vectorised environments do."""
+        if not isinstance(self._space, spaces.Dict):
+            self._add("obs", obs, self._space)
+            return
+        for name, leaf, space in _declared("obs", obs, self._space):
+            self._add(name, leaf, space)
+
+    def _add(self, name: str, leaf: Any, space: gym.Space[Any]) -> None:
+        leaf = np.asarray(leaf)
+        rows = self._obs.get(name)
+        if rows is None:
+            rows = self._obs[name] = Rows(leaf, space.dtype)
+        if leaf.shape != rows.shape:
+            raise EnvError(f"the environment's {name} had the shape {rows.shape} before, and has {leaf.shape} now")
+        rows.append(leaf)
+
+    def _start(self) -> None:
+        """Begin where the environment stands: not every wrapper passes a reset on."""
+        for rows in self._obs.values():
+            rows.forget(max(0, len(rows) - 1))
+        self._acts = None
+        self._rews = []
         self._terminated = False
 
     def _close(self) -> None:
-        if self._acts:
+        if self._acts is not None:
             self._done.append(
                 Trajectory(
-                    obs=stack_obs(self._obs),
-                    acts=np.stack(self._acts),
+                    obs=obs_from_leaves({name: rows.view().copy() for name, rows in self._obs.items()}),
+                    acts=self._acts.view().copy(),
                     infos=None,
                     terminal=self._terminated,
                     rews=np.asarray(self._rews, np.float64),
                     truncated=not self._terminated,  # the clock, a wrapper or the collector cut it
                 )
             )
-        self._start(self._obs[-1:])
+        self._start()
 
 
-def _copy(obs: Any, space: gym.Space[Any]) -> Any:
-    """Copy an observation in the dtypes that its space declares, as vectorised environments do."""
-    if isinstance(space, spaces.Dict):
-        return {key: _copy(obs[key], sub) for key, sub in space.spaces.items()}
-    return np.array(obs, dtype=space.dtype)
+def _declared(name: str, obs: Any, space: spaces.Dict) -> Iterator[tuple[str, Any, gym.Space[Any]]]:
+    """Yield every array that the space declares under its dotted key, with its own space."""
+    for key, sub in space.spaces.items():
+        inner = f"{name}.{escape_key(key)}"
+        if isinstance(sub, spaces.Dict):
+            yield from _declared(inner, obs[key], sub)
+        else:
+            yield inner, obs[key], sub
 
 
 def _old_interface(env: gym.Env[Any, Any], seen: str) -> EnvError:

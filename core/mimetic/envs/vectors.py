@@ -86,10 +86,12 @@ class LocalVecEnv(DummyVecEnv):
                 env.close()
             raise
         self.buf_rews = np.zeros(self.num_envs, np.float64)
+        self._one_array = dict(self.buf_obs).get(None)  # type: ignore[call-overload]  # SB3 says that keys are text
 
     def step_wait(self) -> VecEnvStepReturn:
         """Step every environment; one whose episode is over is reset, and its last observation put into its info."""
         infos: list[dict[str, Any]] = []
+        one_array = self._one_array
         for index, env in enumerate(self.envs):
             obs, reward, terminated, truncated, info = env.step(self.actions[index])
             done = bool(terminated or truncated)
@@ -100,10 +102,15 @@ class LocalVecEnv(DummyVecEnv):
             self.buf_rews[index] = reward
             self.buf_dones[index] = done
             infos.append(info)
-            self._save_obs(index, obs)
+            if one_array is None:
+                self._save_obs(index, obs)
+            else:
+                one_array[index] = obs
         return self._obs_from_buf(), self.buf_rews.copy(), self.buf_dones.copy(), infos
 
     def _obs_from_buf(self) -> VecEnvObs:
+        if self._one_array is not None:
+            return np.array(self._one_array)
         return dict_to_obs(self.observation_space, {key: column.copy() for key, column in self.buf_obs.items()})
 
 

@@ -1,8 +1,7 @@
 """What does an evaluation step? Environments side by side, whoever built them, that say which episodes ended."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import gymnasium as gym
 import numpy as np
@@ -11,20 +10,22 @@ from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
 from mimetic.envs import PLAYED, EpisodePlan, EpisodeRecord, PlayedEpisode, success_in
 from mimetic.rollout import monitor_return, unwrap_traj
 from mimetic.rollout.history import History
+from mimetic.rollout.lengths import Lengths
 from mimetic.rollout.transitions import ROLLOUT
 from mimetic.types import Trajectory
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Ending:
+class Ending(NamedTuple):
     """How an episode ended, as far as its environment knows."""
 
     env_index: int
-    index: int  # of the episode
+    number: int  # of the episode
+    length: int  # steps
     terminated: bool
     truncated: bool
     next_index: int | None  # the episode that this environment plays next; None: it plays no more
     cut: bool = False  # by the step ceiling
+    pays_own: bool = False  # what was paid is the environment's own reward: nothing is around it
     env_return: float | None = None
     monitor_return: float | None = None
     is_success: bool | None = None
@@ -32,13 +33,12 @@ class Ending:
     steps_before: np.ndarray | None = None  # see RawEpisode; None: as many steps inside as outside
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Moment:
+class Moment(NamedTuple):
     """What a step of all environments gave."""
 
     obs: Any
     rews: np.ndarray  # (n,)
-    begun: np.ndarray  # (n,) bool: the observation is the first of an episode
+    begun: np.ndarray | None = None  # (n,) bool: the observation is the first of an episode; None: nowhere
     endings: Sequence[Ending] = ()
     idle: np.ndarray | None = None  # (n,) bool: the step was no step there, only a reset; None: nowhere
 
@@ -86,7 +86,7 @@ class PlannedLanes:
         """Step every environment; the endings are in the infos."""
         obs, rews, dones, infos = self._venv.step(acts)
         if not dones.any():
-            return Moment(obs, rews, dones)
+            return Moment(obs, rews)
         return Moment(obs, rews, dones, [_ending(infos[i][PLAYED], i) for i in np.flatnonzero(dones).tolist()])
 
     def finish(self, counted: Sequence[EpisodeRecord]) -> list[EpisodeRecord]:
@@ -114,9 +114,8 @@ class VenvLanes:
         """Step ``venv``; with ``record`` keep the raw episodes, which each environment's RolloutInfoWrapper knows."""
         self.venv: VecEnv | None = venv
         self._venv = venv
-        self._max_steps = plan.max_steps
         self._next = np.arange(venv.num_envs)
-        self._lengths = np.zeros(venv.num_envs, np.int64)
+        self._lengths = Lengths(venv.num_envs, plan.max_steps)
         self._stuck = np.zeros(venv.num_envs, bool)
         self._records = record
         self._history: History | None = None
@@ -135,13 +134,14 @@ class VenvLanes:
         obs, rews, dones, infos = self._venv.step(acts)
         if self._history is not None:
             self._history.add(acts, obs, rews, infos)
-        self._lengths += 1
-        over = (dones | (self._lengths >= self._max_steps)) & ~self._stuck
-        if not over.any():
-            return Moment(obs, rews, dones)
+        if not self._lengths.tick() and not dones.any():
+            return Moment(obs, rews)
+        over = (dones | self._lengths.at_ceiling()) & ~self._stuck
         endings = [self._end(i, bool(dones[i]), infos[i]) for i in np.flatnonzero(over).tolist()]
+        self._lengths.begin(over | self._stuck)
         if self._history is not None:
-            self._history.forget(~self._stuck)
+            self._history.begin(dones | self._stuck)
+            self._history.forget()
         return Moment(obs, rews, dones, endings)
 
     def finish(self, counted: Sequence[EpisodeRecord]) -> list[EpisodeRecord]:
@@ -156,17 +156,17 @@ class VenvLanes:
     def _end(self, i: int, done: bool, info: Mapping[str, Any]) -> Ending:
         index = int(self._next[i])
         self._next[i] += self.n_envs
-        self._lengths[i] = 0
         self._stuck[i] = not done
         truncated = not done or bool(info.get("TimeLimit.truncated", False))
         raw = info.get(ROLLOUT)
         trajectories: tuple[Trajectory, ...] = ()
         if self._history is not None:
-            trajectory = self._history.finish(i, done=done)
+            trajectory = self._history.finish_in_venv(i, done=done)
             trajectories = (unwrap_traj(trajectory),) if done else ()
         return Ending(
             env_index=i,
-            index=index,
+            number=index,
+            length=self._lengths.of(i),
             terminated=not truncated,
             truncated=truncated,
             next_index=int(self._next[i]) if done else None,
@@ -196,7 +196,8 @@ class Lent(VecEnvWrapper):
 def _ending(played: PlayedEpisode, env_index: int) -> Ending:
     return Ending(
         env_index=env_index,
-        index=played.index,
+        number=played.index,
+        length=played.length,
         terminated=played.terminated,
         truncated=played.truncated,
         next_index=played.next_index,

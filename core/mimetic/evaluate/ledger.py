@@ -73,4 +73,4 @@ class Ledger:
         self.n_timesteps += episode.record.length
         self._on_counted(episode)
         if self._keeps:
-            self.counted.append(replace(episode, trajectories=()))
+            self.counted.append(replace(episode, trajectories=()) if episode.trajectories else episode)

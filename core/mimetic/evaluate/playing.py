@@ -2,6 +2,8 @@
 
 import signal
 import threading
+from collections.abc import Callable, Iterator
+from itertools import chain, count
 from types import FrameType, TracebackType
 from typing import ClassVar, Self
 
@@ -13,6 +15,7 @@ from mimetic.evaluate.lanes import Ending, Lanes
 from mimetic.evaluate.ledger import FinishedEpisode, Ledger
 from mimetic.evaluate.rollouts import Marks
 from mimetic.policies import Actor
+from mimetic.seeding import generator
 
 
 def play(
@@ -50,31 +53,33 @@ def _play(
     lanes: Lanes, actor: Actor, plan: EpisodePlan, ledger: Ledger, marks: Marks | None, interruption: "Interruption"
 ) -> None:
     repeatable = lanes.exact and actor.seeded
+    seed_of = plan.seed_of if lanes.exact else _numbers(plan.seed)
     totals = np.zeros(lanes.n_envs, np.float64)
-    lengths = np.zeros(lanes.n_envs, np.int64)
     playing: list[int | None] = list(range(lanes.n_envs))  # the episode that each environment plays
-    obs, state, begun = lanes.reset(), None, np.ones(lanes.n_envs, bool)
+    seeds = [0] * lanes.n_envs  # of those episodes
+    obs, state = lanes.reset(), None
+    begun: np.ndarray | None = np.ones(lanes.n_envs, bool)
     while not ledger.complete and not interruption.asked:
-        if begun.any():
+        if begun is None:
+            begun = np.zeros(lanes.n_envs, bool)
+        else:
             for i in np.flatnonzero(begun).tolist():
                 index = playing[i]
                 if index is not None:
-                    actor.begin_episode(i, plan.seed_of(index))
+                    seeds[i] = seed_of(index)
+                    actor.begin_episode(i, seeds[i])
         acts, state = actor(obs, state, begun)
-        moment = lanes.step(acts)
+        obs, rews, begun, endings, idle = lanes.step(acts)
         if marks is not None:
-            marks.add(actor.last_infos, playing, moment.idle)
-        obs, begun = moment.obs, moment.begun
-        totals += moment.rews
-        lengths += 1 if moment.idle is None else ~moment.idle
-        for ending in moment.endings:
+            marks.add(actor.last_infos, idle)
+        totals += rews
+        for ending in endings:
             i = ending.env_index
             if marks is not None:
                 ending = marks.move_into(ending)
-            seed = plan.seed_of(ending.index) if repeatable else None
-            ledger.add(_finished(ending, seed, float(totals[i]), int(lengths[i])))
-            totals[i], lengths[i], playing[i] = 0.0, 0, ending.next_index
-        if moment.endings and not ledger.complete and playing[ledger.next_index % lanes.n_envs] is None:
+            ledger.add(_finished(ending, seeds[i] if repeatable else None, float(totals[i])))
+            totals[i], playing[i] = 0.0, ending.next_index
+        if endings and not ledger.complete and playing[ledger.next_index % lanes.n_envs] is None:
             raise EnvError(
                 f"environment {ledger.next_index % lanes.n_envs} made {plan.max_steps:,} steps without an end, and one "
                 f"of several cannot be reset alone, so episode {ledger.next_index} can never begin; wrap the "
@@ -82,19 +87,27 @@ def _play(
             )
 
 
-def _finished(ending: Ending, seed: int | None, episode_return: float, length: int) -> FinishedEpisode:
+def _numbers(seed: int) -> Callable[[int], int]:
+    """Return what gives numbers in the order in which it is asked: seeds of episodes that nobody can play again."""
+    stream = generator(seed, "unrepeatable episodes")
+    numbers: Iterator[int] = chain.from_iterable(stream.integers(2**31, size=256).tolist() for _ in count())
+    return lambda index: next(numbers)
+
+
+def _finished(ending: Ending, seed: int | None, episode_return: float) -> FinishedEpisode:
     record = EpisodeRecord(
-        index=ending.index,
+        index=ending.number,
         seed=seed,
         env_index=ending.env_index,
         episode_return=episode_return,
-        env_return=ending.env_return,
-        length=length,
+        env_return=episode_return if ending.pays_own else ending.env_return,
+        length=ending.length,
         terminated=ending.terminated,
         truncated=ending.truncated,
         is_success=ending.is_success,
     )
-    return FinishedEpisode(record, ending.cut, ending.monitor_return, ending.trajectories)
+    monitored = episode_return if ending.pays_own else ending.monitor_return
+    return FinishedEpisode(record, ending.cut, monitored, ending.trajectories)
 
 
 class Interruption:

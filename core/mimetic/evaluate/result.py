@@ -15,8 +15,11 @@ from mimetic.types import TrajectoryDataset
 
 N_RESAMPLES = 10_000
 LEVEL = 0.95
-_CHUNK = 2_000_000
-"""Numbers drawn at once for the bootstrap: bounds the memory, and has no say in the result."""
+_CHUNK = 50_000
+"""Numbers drawn at once for the bootstrap: they stay in the processor's cache, and it has no say in the result."""
+
+_REPEATED = 10
+"""A column whose values occur so often on average is resampled by how often each occurs, which is then faster."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,11 +77,15 @@ def mean_interval(values: Sequence[float], rng: np.random.Generator) -> tuple[fl
     if not np.isfinite(column).all():
         return math.nan, math.nan
     n = len(column)
-    rows = max(1, _CHUNK // n)
-    means = np.empty(N_RESAMPLES)
-    for start in range(0, N_RESAMPLES, rows):
-        stop = min(start + rows, N_RESAMPLES)
-        means[start:stop] = column[rng.integers(n, size=(stop - start, n))].mean(axis=1)
+    different, counts = np.unique(column, return_counts=True)
+    if len(different) * _REPEATED < n:
+        means = rng.multinomial(n, counts / n, size=N_RESAMPLES) @ different / n
+    else:
+        means = np.empty(N_RESAMPLES)
+        rows = max(1, _CHUNK // n)
+        for start in range(0, N_RESAMPLES, rows):
+            stop = min(start + rows, N_RESAMPLES)
+            means[start:stop] = column[rng.integers(n, size=(stop - start, n))].mean(axis=1)
     tail = (1 - LEVEL) / 2
     low, high = np.quantile(means, [tail, 1 - tail])
     return float(low), float(high)

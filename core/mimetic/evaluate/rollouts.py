@@ -12,8 +12,10 @@ import numpy as np
 from mimetic.errors import TargetExistsError
 from mimetic.evaluate.lanes import Ending
 from mimetic.evaluate.ledger import FinishedEpisode
+from mimetic.rollout.history import MUCH
 from mimetic.storage import DatasetWriter, load_demonstrations, save_demonstrations
 from mimetic.types import Trajectory, TrajectoryDataset
+from mimetic.types.rows import Rows
 
 SUFFIX = ".safetensors"
 
@@ -88,32 +90,56 @@ def refuse_existing(path: Path) -> None:
 
 
 class Marks:
-    """What an actor noted about its actions, such as ``explored``, until the episode that they belong to is over."""
+    """What an actor noted about its actions, such as ``explored``, until the episodes that they belong to are over."""
 
     def __init__(self, n_envs: int) -> None:
         """Begin with nothing."""
-        self._steps: list[list[Mapping[str, Any]]] = [[] for _ in range(n_envs)]
+        self._columns: dict[str, Rows] = {}
+        self._n_steps = 0
+        self._starts = np.zeros(n_envs, np.int64)  # (n,) the first step of each running episode
+        self._over = np.zeros(n_envs, bool)  # (n,) no episode follows
 
-    def add(
-        self, noted: Mapping[str, np.ndarray], playing: Sequence[int | None], idle: np.ndarray | None = None
-    ) -> None:
-        """Take what was noted about one action of every environment that plays and is not ``idle``."""
-        for i, index in enumerate(playing):
-            if index is not None and (idle is None or not idle[i]):
-                self._steps[i].append({key: column[i] for key, column in noted.items()} if noted else noted)
+    def add(self, noted: Mapping[str, np.ndarray], idle: np.ndarray | None = None) -> None:
+        """Take what was noted about one action of every environment; where it is ``idle`` there was none."""
+        for name in noted.keys() | self._columns.keys() if noted or self._columns else ():
+            if name not in self._columns:  # it was not noted before
+                self._columns[name] = Rows(noted[name])
+                for _ in range(self._n_steps):
+                    self._columns[name].append(np.zeros_like(noted[name]))
+            self._columns[name].append(noted.get(name, 0))
+        self._n_steps += 1
+        if idle is not None:
+            self._starts[idle] = self._n_steps
 
     def move_into(self, ending: Ending) -> Ending:
         """Put the notes about an episode into the infos of its trajectories."""
-        steps, self._steps[ending.env_index] = self._steps[ending.env_index], []
-        if not ending.trajectories or not any(steps):
+        i = ending.env_index
+        start, self._starts[i] = int(self._starts[i]), self._n_steps
+        self._over[i] = ending.next_index is None
+        if not self._columns:
             return ending
-        n_inner = sum(len(each) for each in ending.trajectories)
-        infos = np.empty(n_inner, object)
-        infos[:] = [dict(steps[outer]) if outer >= 0 else _nothing(steps[0]) for outer in _outer_steps(ending, n_inner)]
-        ends = np.cumsum([len(each) for each in ending.trajectories])
-        pieces = np.split(infos, ends[:-1])
+        columns = {name: rows.view(start)[:, i].copy() for name, rows in self._columns.items()}
+        self._forget()
+        if not ending.trajectories:
+            return ending
+        lengths = [len(each) for each in ending.trajectories]
+        infos = np.empty(sum(lengths), object)
+        infos[:] = [
+            {name: column[step] if step >= 0 else np.zeros_like(column[0]) for name, column in columns.items()}
+            for step in _outer_steps(ending, len(infos))
+        ]
+        pieces = np.split(infos, np.cumsum(lengths)[:-1])
         marked = [replace(each, infos=piece) for each, piece in zip(ending.trajectories, pieces, strict=True)]
-        return replace(ending, trajectories=tuple(marked))
+        return ending._replace(trajectories=tuple(marked))
+
+    def _forget(self) -> None:
+        """Drop what no running episode holds any more."""
+        surplus = self._n_steps - int((self._n_steps - self._starts)[~self._over].max(initial=0))
+        if surplus > max(self._n_steps // 2, MUCH):
+            for rows in self._columns.values():
+                rows.forget(surplus)
+            self._starts -= surplus
+            self._n_steps -= surplus
 
 
 def _outer_steps(ending: Ending, n_inner: int) -> Sequence[int]:
@@ -123,8 +149,3 @@ def _outer_steps(ending: Ending, n_inner: int) -> Sequence[int]:
     inner = np.arange(n_inner)
     outer: list[int] = (np.searchsorted(ending.steps_before, inner, side="right") - 1).tolist()
     return outer
-
-
-def _nothing(step: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the mark of a step that the actor had no part in."""
-    return {key: np.zeros_like(value) for key, value in step.items()}

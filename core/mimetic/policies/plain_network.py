@@ -7,7 +7,7 @@ Where nobody asks for exact bits it is float32 throughout, on the parameters' ow
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -41,21 +41,20 @@ _ACTIVATIONS: dict[type[nn.Module], Callable[[Any, Rows], Rows]] = {
 
 
 class _Memory:
-    """A module's tensor as an array: its own memory on the CPU, looked up again once replaced, else a copy."""
+    """Tensors of modules as arrays: their own memory on the CPU, looked up again once one is replaced, else copies."""
 
-    def __init__(self, tensors: dict[str, Any], name: str) -> None:
-        self._tensors, self._name = tensors, name
-        self._pointer = -1
-        self._array = np.empty(0)
+    def __init__(self, places: Sequence[tuple[dict[str, Any], str]]) -> None:
+        self._places = places
+        self._pointers: list[int] = []
+        self._arrays: list[np.ndarray] = []
 
-    def read(self) -> np.ndarray:
-        tensor = self._tensors[self._name]
-        if not tensor.is_cpu:
-            return np.asarray(tensor.detach().cpu().numpy())
-        pointer = tensor.data_ptr()
-        if pointer != self._pointer:
-            self._pointer, self._array = pointer, tensor.detach().numpy()
-        return self._array
+    def read(self) -> list[np.ndarray]:
+        pointers = [tensors[name].data_ptr() for tensors, name in self._places]
+        if pointers != self._pointers:
+            tensors = [tensors[name].detach() for tensors, name in self._places]
+            self._arrays = [tensor.cpu().numpy() for tensor in tensors]
+            self._pointers = pointers if all(tensor.is_cpu for tensor in tensors) else []
+        return self._arrays
 
 
 class PlainNetwork:
@@ -67,9 +66,16 @@ class PlainNetwork:
     def __init__(self, structure: Structure, leaves: list[InputLeaf], *, exact: bool) -> None:
         self._structure, self._leaves, self._exact = structure, leaves, exact
         norm = getattr(structure.extractor, "norm", None)
-        self._statistics = None if norm is None else tuple(_Memory(norm._buffers, name) for name in ("mean", "var"))
+        self._statistics = None if norm is None else _Memory([(norm._buffers, name) for name in ("mean", "var")])
         self._dtype = np.dtype(np.float64 if exact else np.float32)
-        self._layers = [_step(layer, self._dtype) for layer in structure.layers]
+        linear = [layer for layer in structure.layers if isinstance(layer, nn.Linear)]
+        self._parameters = _Memory([(layer._parameters, name) for layer in linear for name in ("weight", "bias")])
+        self._steps = [
+            None if isinstance(layer, nn.Linear) else partial(_ACTIVATIONS[type(layer)], layer)
+            for layer in structure.layers
+        ]
+        plain = len(leaves) == 1 and not leaves[0].path and leaves[0].categories is None and leaves[0].divisor == 1.0
+        self._is_one_array = plain and norm is None  # nothing but its shape changes
 
     def __call__(self, obs: Any) -> np.ndarray:
         """``(n, *O) -> (n, K)`` float32: means or logits; exact: each row has the bits that it has alone."""
@@ -77,8 +83,13 @@ class PlainNetwork:
         n = len(rows)
         if self._exact:
             rows = rows[:, None, :]
-        for step in self._layers:
-            rows = step(rows)
+        parameters = iter(self._parameters.read())
+        for step in self._steps:
+            if step is None:
+                rows = rows @ next(parameters).astype(self._dtype, copy=False).T
+                rows += next(parameters)
+            else:
+                rows = step(rows)  # in place: the first layer is a linear one, so the rows are ours
         return rows.reshape(n, -1).astype(np.float32, copy=False)
 
     def deviations(self) -> np.ndarray | None:
@@ -87,6 +98,9 @@ class PlainNetwork:
         return None if log_std is None else np.asarray(np.exp(log_std.cpu().numpy()))
 
     def _rows(self, obs: Any) -> Rows:
+        if self._is_one_array:
+            rows = np.asarray(obs, np.float32)
+            return rows.reshape(len(rows), -1).astype(self._dtype, copy=False)
         parts = []
         for leaf in self._leaves:
             values = np.asarray(leaf.pick(obs))
@@ -95,23 +109,9 @@ class PlainNetwork:
         rows = parts[0] if len(parts) == 1 else np.concatenate(parts, axis=1)
         if self._statistics is None:
             return rows
-        mean, var = (memory.read().astype(self._dtype, copy=False) for memory in self._statistics)
+        mean, var = (array.astype(self._dtype, copy=False) for array in self._statistics.read())
         normal: Rows = np.clip((rows - mean) / np.sqrt(var + NORM_EPSILON), -NORM_LIMIT, NORM_LIMIT)
         return normal
-
-
-def _step(layer: nn.Module, dtype: np.dtype[Any]) -> Callable[[Rows], Rows]:
-    """Return what one layer does to rows, which are the layer's own from the first linear one on."""
-    if not isinstance(layer, nn.Linear):
-        return partial(_ACTIVATIONS[type(layer)], layer)
-    weight, bias = _Memory(layer._parameters, "weight"), _Memory(layer._parameters, "bias")
-
-    def linear(rows: Rows) -> Rows:
-        rows = rows @ weight.read().astype(dtype, copy=False).T
-        rows += bias.read()
-        return rows
-
-    return linear
 
 
 def plain_network(structure: Structure, *, exact: bool) -> PlainNetwork | None:
@@ -122,6 +122,8 @@ def plain_network(structure: Structure, *, exact: bool) -> PlainNetwork | None:
     ours = isinstance(structure.policy, MimeticPolicy)
     leaves = _leaves_of(structure)
     if leaves is None or (exact and not ours) or not all(_is_known(layer) for layer in structure.layers):
+        return None
+    if not isinstance(structure.layers[0], nn.Linear):
         return None
     tensors = [*structure.extractor.buffers()]
     tensors += [tensor for layer in structure.layers for tensor in layer.parameters()]

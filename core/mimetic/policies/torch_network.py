@@ -92,11 +92,14 @@ def _features(structure: Structure) -> list[Any]:
     """Return how observations become tensors with a row each, and then what the layers take."""
     policy, extractor = structure.policy, structure.extractor
     space = policy.observation_space
-    if isinstance(space, spaces.Box) and not is_image_space(space) and _flattens(extractor):
-        return [partial(_flat_rows, policy, tuple(space.shape), policy.device)]
+    is_vector = isinstance(space, spaces.Box) and not is_image_space(space)
+    if is_vector and _flattens(extractor):
+        return [partial(_floats, policy, space.shape, policy.device, flat=True)]
     tensors = partial(_any_tensors, policy)
     if isinstance(extractor, ObservationFeatures):
         return [tensors, extractor]
+    if is_vector:
+        return [partial(_floats, policy, space.shape, policy.device, flat=False), extractor]
     prepare = partial(preprocess_obs, observation_space=space, normalize_images=policy.normalize_images)
     return [tensors, prepare, extractor]
 
@@ -109,12 +112,14 @@ def _flattens(extractor: nn.Module) -> bool:
     return type(extractor) is FlattenExtractor and not has_hooks(extractor.flatten)
 
 
-def _flat_rows(policy: Any, shape: tuple[int, ...], device: torch.device, obs: Any) -> torch.Tensor:
-    """``(n, *O) -> (n, width)`` float32, in memory of its own."""
+def _floats(policy: Any, shape: Any, device: torch.device, obs: Any, *, flat: bool) -> torch.Tensor:
+    """``(n, *O)`` of any dtype ``-> (n, *O)``, or flat ``(n, width)``, float32, in memory of its own."""
     array = np.asarray(obs)
     if array.shape[1:] != shape:  # which the policy knows how to take, or to refuse
-        return _any_tensors(policy, obs).float().flatten(1)  # type: ignore[no-any-return]  # an array's is a tensor
-    rows = torch.from_numpy(np.array(array, np.float32, order="C").reshape(len(array), -1))
+        rows: torch.Tensor = _any_tensors(policy, obs).float()
+    else:
+        rows = torch.from_numpy(np.array(array, np.float32, order="C"))
+    rows = rows.reshape(len(rows), -1) if flat and len(shape) != 1 else rows
     return rows if device.type == "cpu" else rows.to(device)
 
 

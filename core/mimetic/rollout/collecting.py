@@ -17,6 +17,7 @@ from mimetic.errors import ConfigError, EnvError
 from mimetic.policies import Actor, as_actor
 from mimetic.rollout.history import History
 from mimetic.rollout.isolation import undisturbed
+from mimetic.rollout.lengths import Lengths
 from mimetic.rollout.statistics import rollout_stats
 from mimetic.rollout.stopping import StopCondition, make_min_timesteps
 from mimetic.rollout.transitions import flatten_trajectories_with_rew, unwrap_traj
@@ -147,29 +148,32 @@ def _collect(actor: Actor, venv: VecEnv, sample_until: StopCondition, seed: int,
     state = None
     if isinstance(obs, tuple):
         raise EnvError("Tuple observations are not supported: wrap the environment so that it gives an array or a Dict")
-    history = History(obs, venv.num_envs)
+    history, lengths = History(obs, venv.num_envs), Lengths(venv.num_envs, max_steps)
     episode_seeds = (derive_seed(seed, "episode", number) for number in itertools.count())
     active = np.ones(venv.num_envs, bool)
-    dones = np.ones(venv.num_envs, bool)
+    begun = active.copy()
     warned = False
     while active.any():
-        for index in np.flatnonzero(dones).tolist():
+        for index in np.flatnonzero(begun).tolist():
             actor.begin_episode(index, next(episode_seeds))
-        acts, state = actor(obs, state, dones)
+        acts, state = actor(obs, state, begun)
         marks = actor.last_infos
         obs, rews, dones, infos = venv.step(acts)
         history.add(acts, obs, rews, [{**info, **_row(marks, i)} for i, info in enumerate(infos)] if marks else infos)
-        over = (dones | (history.lengths >= max_steps)) & active
-        if not over.any():
+        begun = np.asarray(dones, bool)
+        if not lengths.tick() and not begun.any():
             continue
+        over = (begun | lengths.at_ceiling()) & active
         for index in np.flatnonzero(over).tolist():
-            if not dones[index] and not warned:
+            if not begun[index] and not warned:
                 warned = True
                 warnings.warn(ceiling_warning(index, max_steps), stacklevel=3)
-            trajectories.append(history.finish(index, done=bool(dones[index])))
-        if sample_until(trajectories):
+            trajectories.append(history.finish_in_venv(index, done=bool(begun[index])))
+        if over.any() and sample_until(trajectories):
             active &= ~over
-        history.forget(active)
+        lengths.begin(over | ~active)
+        history.begin(begun | ~active)
+        history.forget()
     _LOG.info("collected %d trajectories, %d steps", len(trajectories), sum(map(len, trajectories)))
     return trajectories
 

@@ -5,55 +5,105 @@ from typing import Any
 
 import numpy as np
 
-from mimetic.types import Trajectory, map_obs, stack_obs
+from mimetic.types import Trajectory, obs_from_leaves, obs_leaves
+from mimetic.types.rows import Rows
+
+MUCH = 64
+"""So many steps are forgotten together at least."""
 
 
 class History:
-    """The latest steps of all environments side by side, kept a step at a time and taken out an episode at a time."""
+    """The latest steps of all environments side by side, in columns, taken out a trajectory at a time."""
 
     def __init__(self, obs: Any, n_envs: int) -> None:
         """Begin with the observations that the reset gave."""
-        self._obs: list[Any] = [map_obs(np.array, obs)]  # one more than steps
-        self._acts: list[np.ndarray] = []
-        self._rews: list[np.ndarray] = []
+        self._obs = {name: Rows(leaf) for name, leaf in obs_leaves(obs).items()}  # one row more than steps
+        self._acts: Rows | None = None
+        self._rews: Rows | None = None
         self._infos: list[Sequence[Mapping[str, Any]]] = []
-        self.lengths = np.zeros(n_envs, np.int64)  # (n,) steps of each environment's running trajectory
+        self._n_steps = 0
+        self._next_look = MUCH
+        self._starts = np.zeros(n_envs, np.int64)  # (n,) the first step of each running trajectory
+        self._append(obs)
 
-    def add(self, acts: np.ndarray, obs: Any, rews: np.ndarray, infos: Sequence[Mapping[str, Any]]) -> None:
+    @property
+    def lengths(self) -> np.ndarray:
+        """(n,) how many steps the running trajectory of each environment has."""
+        lengths: np.ndarray = self._n_steps - self._starts
+        return lengths
+
+    def add(
+        self, acts: np.ndarray, obs: Any, rews: np.ndarray, infos: Sequence[Mapping[str, Any]] | None = None
+    ) -> None:
         """Add a step of every environment; ``obs`` begins the next episode where one has just ended."""
-        self._acts.append(np.array(acts))
-        self._obs.append(map_obs(np.array, obs))
-        self._rews.append(np.array(rews))
-        self._infos.append(infos)
-        self.lengths += 1
+        self._append(obs)
+        if self._acts is None or self._rews is None:
+            self._acts, self._rews = Rows(acts), Rows(rews)
+        self._acts.append(acts)
+        self._rews.append(rews)
+        if infos is not None:
+            self._infos.append(infos)
+        self._n_steps += 1
 
-    def finish(self, index: int, *, done: bool) -> Trajectory:
-        """Take the running trajectory of an environment out; one that is not done was cut by the collector."""
-        start = len(self._acts) - int(self.lengths[index])
-        self.lengths[index] = 0
-        steps = [step[index] for step in self._infos[start:]]
-        infos = np.empty(len(steps), object)
-        infos[:] = steps
-        rows = [row_of(obs, index) for obs in self._obs[start:]]
-        if done:
-            rows[-1] = like(rows[-1], steps[-1]["terminal_observation"])
-        truncated = not done or bool(steps[-1].get("TimeLimit.truncated", False))
+    def replace(self, obs: Any) -> None:
+        """Put other observations in place of the newest: environments that have just been reset."""
+        for name, leaf in obs_leaves(obs).items():
+            self._obs[name].replace_last(leaf)
+
+    def finish(self, index: int, *, terminated: bool, last_obs: Any = None) -> Trajectory:
+        """Take an environment's running trajectory out; ``last_obs``: its last observation, where a reset hides it."""
+        assert self._acts is not None
+        assert self._rews is not None
+        start, stop = int(self._starts[index]), self._n_steps
+        self._starts[index] = stop
+        obs = {name: rows.view(start)[:, index].copy() for name, rows in self._obs.items()}
+        if last_obs is not None:
+            for name, leaf in obs_leaves(last_obs).items():
+                obs[name][-1] = leaf
+        infos = None
+        if self._infos:
+            infos = np.empty(stop - start, object)
+            infos[:] = [step[index] for step in self._infos[start:]]
         return Trajectory(
-            obs=stack_obs(rows),
-            acts=np.stack([acts[index] for acts in self._acts[start:]]),
+            obs=obs_from_leaves(obs),
+            acts=self._acts.view(start)[:, index].copy(),
             infos=infos,
-            terminal=not truncated,
-            rews=np.array([rews[index] for rews in self._rews[start:]]),
-            truncated=truncated,
+            terminal=terminated,
+            rews=self._rews.view(start)[:, index].copy(),
+            truncated=not terminated,
         )
 
-    def forget(self, active: np.ndarray) -> None:
-        """Drop what no running trajectory of an active environment holds any more."""
-        self.lengths[~active] = 0
-        surplus = len(self._acts) - int(self.lengths.max())
-        if surplus > len(self._acts) // 2:  # so that a step is moved once, not each time
-            for column in (self._obs, self._acts, self._rews, self._infos):
-                del column[:surplus]
+    def finish_in_venv(self, index: int, *, done: bool) -> Trajectory:
+        """Take out what a VecEnv's own infos tell the end of; one that is not done was cut by the collector."""
+        info = self._infos[-1][index]
+        truncated = not done or bool(info.get("TimeLimit.truncated", False))
+        return self.finish(index, terminated=not truncated, last_obs=info["terminal_observation"] if done else None)
+
+    def begin(self, where: np.ndarray) -> None:
+        """Begin trajectories with the newest observation where the mask (n,) says so."""
+        self._starts[where] = self._n_steps
+
+    def forget(self) -> None:
+        """Drop what no running trajectory holds any more."""
+        if self._n_steps < self._next_look:
+            return
+        surplus = int(self._starts.min())
+        self._next_look = self._n_steps + MUCH
+        if surplus > max(self._n_steps // 2, MUCH):  # so that a step is moved once, not each time
+            for rows in (*self._obs.values(), self._acts, self._rews):
+                if rows is not None:
+                    rows.forget(surplus)
+            del self._infos[:surplus]
+            self._starts -= surplus
+            self._n_steps -= surplus
+            self._next_look -= surplus
+
+    def _append(self, obs: Any) -> None:
+        if isinstance(obs, np.ndarray):
+            self._obs["obs"].append(obs)
+            return
+        for name, leaf in obs_leaves(obs).items():
+            self._obs[name].append(leaf)
 
 
 def row_of(obs: Any, index: int) -> Any:

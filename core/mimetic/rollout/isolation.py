@@ -15,10 +15,11 @@ from mimetic.seeding import derive_seed
 def undisturbed(policy: Any, seed: int) -> Iterator[None]:
     """Run the body, then put back training mode and global generators of Python, numpy and torch.
 
-    Meanwhile the global generators begin from ``seed``, so that policies and environments which draw from them
-    repeat themselves.
+    Meanwhile the policy is in evaluation mode, and the global generators begin from ``seed``, so that policies and
+    environments which draw from them repeat themselves.
     """
-    modes = [(module, module.training) for module in _modules_of(policy)]
+    root = _module_of(policy)
+    modes = [] if root is None else [(module, module.training) for module in root.modules()]
     python_state, numpy_state = random.getstate(), np.random.get_state()
     on_gpu = torch.cuda.is_initialized()  # type: ignore[no-untyped-call]  # torch leaves it without a type
     devices = list(range(torch.cuda.device_count())) if on_gpu else []
@@ -29,16 +30,19 @@ def undisturbed(policy: Any, seed: int) -> Iterator[None]:
             torch.default_generator.manual_seed(derive_seed(seed, "global torch"))
             if on_gpu:
                 torch.cuda.manual_seed_all(derive_seed(seed, "global torch"))
+            if root is not None and root.training:
+                root.train(False)
             yield
     finally:
         random.setstate(python_state)
         np.random.set_state(numpy_state)
+        if root is not None and modes[0][1] and not root.training:
+            root.train(True)
         for module, mode in modes:
             module.training = mode
 
 
-def _modules_of(policy: Any) -> Iterator[torch.nn.Module]:
-    """Yield the modules of a policy, or of the algorithm that holds one."""
+def _module_of(policy: Any) -> torch.nn.Module | None:
+    """Return a policy, or that of the algorithm that holds one, as a module."""
     root = policy if isinstance(policy, torch.nn.Module) else getattr(policy, "policy", None)
-    if isinstance(root, torch.nn.Module):
-        yield from root.modules()
+    return root if isinstance(root, torch.nn.Module) else None

@@ -94,11 +94,11 @@ class BufferingWrapper(VecEnvWrapper):
         self._ages += 1
         self.n_transitions += self.num_envs
         for index in np.flatnonzero(dones).tolist():
-            self._finished.append(history.finish(index, done=True))
+            self._finished.append(history.finish_in_venv(index, done=True))
             self._finished_lengths.append(int(self._ages[index]))
             self._ages[index] = 0
         if dones.any():
-            history.forget(np.ones(self.num_envs, bool))
+            history.forget()
         return obs, rews, dones, infos
 
     def pop_finished_trajectories(self) -> tuple[list[Trajectory], list[int]]:
@@ -116,8 +116,8 @@ class BufferingWrapper(VecEnvWrapper):
         """Return everything, running episodes as truncated fragments, and the lengths of the episodes that ended."""
         history = self._running()
         for index in np.flatnonzero(history.lengths).tolist():
-            self._finished.append(history.finish(index, done=False))
-        history.forget(np.ones(self.num_envs, bool))
+            self._finished.append(history.finish_in_venv(index, done=False))
+        history.forget()
         return self.pop_finished_trajectories()
 
     def pop_transitions(self) -> TransitionsWithRew:

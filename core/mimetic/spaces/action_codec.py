@@ -49,6 +49,7 @@ class ActionCodec:
         self._is_box = isinstance(action_space, spaces.Box)
         self._is_integer_box = self._is_box and action_space.dtype.kind in "iub"  # type: ignore[union-attr]  # a Box has one
         self._start = _start(action_space)
+        self._is_categories_from_0 = isinstance(action_space, spaces.Discrete) and not self._start.any()
         self._low, self._high = _bounds(action_space)
         self._constants: dict[torch.device, _Constants] = {}
 
@@ -93,6 +94,8 @@ class ActionCodec:
 
     def decode_numpy(self, encoded: np.ndarray) -> np.ndarray:
         """Map what a distribution gave to environment actions ``(N, *A)`` that are members of the space."""
+        if self._is_categories_from_0 and encoded.dtype == self.action_space.dtype:
+            return encoded
         rows = encoded.reshape(len(encoded), -1)
         if not self._is_box:  # categories and switches need no check: what a distribution gives is one of them
             members = (rows.astype(np.int64) + self._start).astype(self.action_space.dtype, copy=False)

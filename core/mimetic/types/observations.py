@@ -47,7 +47,7 @@ def map_obs(fn: Callable[[np.ndarray], Any], obs: Observations) -> Any:
 
 def obs_leaves(obs: Observations, prefix: str = "obs") -> dict[str, np.ndarray]:
     """Return every array under its dotted key."""
-    return dict(_walk(obs, prefix))
+    return {prefix: obs} if isinstance(obs, np.ndarray) else dict(_walk(obs, prefix))
 
 
 def obs_from_leaves(leaves: Mapping[str, Leaf], prefix: str = "obs") -> Any:
@@ -90,6 +90,8 @@ def unescape_key(key: str) -> str:
 
 def n_rows(obs: Observations, name: str = "obs") -> int:
     """Count the rows; arrays of one mapping must agree."""
+    if isinstance(obs, np.ndarray) and obs.ndim:
+        return len(obs)
     counts = {key: _rows_of(leaf, key) for key, leaf in obs_leaves(obs, name).items()}
     if len(set(counts.values())) > 1:
         found = ", ".join(f"{key} has {count}" for key, count in counts.items())

@@ -107,6 +107,8 @@ def as_rewards(rews: Any, n_steps: int) -> np.ndarray:
 
 def as_flag(value: Any, name: str) -> bool:
     """View ``value`` as true or false; anything but a bool is refused."""
+    if isinstance(value, bool):
+        return value
     if np.ndim(value) == 0 and np.asarray(value).dtype == bool:
         return bool(value)
     raise DataError(f"{name} is {value!r}; expected True or False")
