@@ -126,7 +126,7 @@ class EvaluationConfig(ComponentConfig):
     """Evaluate whole episodes until there are at least so many steps."""
 
     seed: int = Field(default=0, ge=0)
-    """Which episodes: equal seeds give equal ones, whatever was trained, so that runs are compared on the same starts."""
+    """Which episodes: equal seeds give equal ones, whatever was trained: runs are compared on the same starts."""
 
     n_envs: int = Field(default=1, ge=1)
     """Environments that are stepped together. The result does not depend on it."""
