@@ -1,6 +1,7 @@
 """What a component's settings are: a frozen pydantic model that refuses what it does not know."""
 
 import os
+import warnings
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Self, get_args
@@ -10,9 +11,10 @@ from pydantic.functional_validators import ModelWrapValidatorHandler
 from pydantic_core import CoreSchema, InitErrorDetails, PydanticCustomError, core_schema
 from pydantic_core.core_schema import ErrorType
 
+from mimetic.config.docstrings import field_docstrings
 from mimetic.config.document import CommandLineText
 from mimetic.config.strictness import strict_scalars
-from mimetic.errors import suggestion
+from mimetic.errors import MimeticDeprecationWarning, suggestion
 from mimetic.plugins.wording import seen
 
 
@@ -26,7 +28,6 @@ class ComponentConfig(BaseModel):
     model_config = ConfigDict(
         frozen=True,
         extra="forbid",
-        use_attribute_docstrings=True,
         allow_inf_nan=False,
         ser_json_inf_nan="constants",  # among free values infinity stays what it is
         protected_namespaces=(),
@@ -34,7 +35,11 @@ class ComponentConfig(BaseModel):
 
     @classmethod
     def __get_pydantic_core_schema__(cls, source: type[BaseModel], handler: GetCoreSchemaHandler, /) -> CoreSchema:
-        """Make numbers and switches strict about text, in every field."""
+        """Document every field by the text under it, and make numbers and switches strict about text."""
+        for name, text in field_docstrings(cls).items():
+            field = cls.model_fields.get(name)
+            if field is not None and field.description is None:
+                field.description = text
         schema: CoreSchema = strict_scalars(handler(source), cls)
         return schema
 
@@ -42,9 +47,19 @@ class ComponentConfig(BaseModel):
     @classmethod
     def _name_the_known_keys(cls, data: Any, handler: ModelWrapValidatorHandler[Self]) -> Self:
         try:
-            return handler(data)
+            made = handler(data)
         except ValidationError as error:
             raise with_known_keys(error, cls) from None
+        _warn_of_deprecated_keys(made)
+        return made
+
+
+def _warn_of_deprecated_keys(made: BaseModel) -> None:
+    """Say what to write instead of keys that were given and will go: ``Field(deprecated="write ... instead")``."""
+    for key in sorted(made.model_fields_set):
+        told = type(made).model_fields[key].deprecation_message
+        if told is not None:
+            warnings.warn(f"the key {key!r} is deprecated: {told}", MimeticDeprecationWarning, stacklevel=2)
 
 
 def with_known_keys(

@@ -72,6 +72,8 @@ def _run_name(stem: str) -> str:
 
 def _absent_distributions(document: Document) -> list[Fault]:
     """Check ``plugins:`` against what is installed, before a missing plugin can make everything else look wrong."""
+    if not document.value.get("plugins"):
+        return []
     from packaging.requirements import InvalidRequirement, Requirement
 
     from mimetic.plugins.requirements import faults_of
