@@ -14,18 +14,19 @@ from functools import cache
 
 def field_docstrings(cls: type) -> Mapping[str, str]:
     """Return the text under each field that a class itself defines, by the field's name."""
-    found = [docs for name, docs in _classes_of(cls.__module__) if name == cls.__qualname__.rpartition(".")[2]]
+    file = getattr(sys.modules.get(cls.__module__), "__file__", None) or ""  # of two modules of one name, this one
+    found = [docs for name, docs in _classes_of(cls.__module__, file) if name == cls.__qualname__.rpartition(".")[2]]
     own = set(vars(cls).get("__annotations__", ()))
     fitting = [docs for docs in found if docs.keys() <= own]
     return fitting[-1] if fitting else {}
 
 
 @cache
-def _classes_of(module: str) -> tuple[tuple[str, Mapping[str, str]], ...]:
+def _classes_of(module: str, file: str) -> tuple[tuple[str, Mapping[str, str]], ...]:
     """List the classes that a module's source defines, at any depth, with the texts under their fields."""
     names = vars(sys.modules[module]) if module in sys.modules else {}
     try:
-        tree = ast.parse("".join(linecache.getlines(names.get("__file__") or "", names)))
+        tree = ast.parse("".join(linecache.getlines(file, names)))
     except SyntaxError:  # the file has changed since
         return ()
     return tuple((node.name, dict(_docstrings(node))) for node in _class_nodes(tree))
