@@ -1,5 +1,6 @@
 """Cloning with all demonstrations in every step."""
 
+import copy
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -26,6 +27,13 @@ class FullBatchTrainer:
 
     def train(self) -> Iterator[Report]:
         """Train from where the state stands to the end."""
+        mode = self.policy.training
+        try:
+            yield from self._steps()
+        finally:
+            self.policy.set_training_mode(mode)
+
+    def _steps(self) -> Iterator[Report]:
         n_rows = len(self._batch.acts)
         while self._step < self._config.n_steps:
             self.policy.set_training_mode(True)
@@ -40,16 +48,13 @@ class FullBatchTrainer:
 
     def state_dict(self) -> dict[str, Any]:
         """Copy the whole state."""
-        return {
-            "policy": {name: value.clone() for name, value in self.policy.state_dict().items()},
-            "optimizer": self._optimizer.state_dict(),
-            "step": self._step,
-        }
+        parts = {"policy": self.policy.state_dict(), "optimizer": self._optimizer.state_dict(), "step": self._step}
+        return copy.deepcopy(parts)
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Put a state back."""
         self.policy.load_state_dict(state["policy"])
-        self._optimizer.load_state_dict(state["optimizer"])
+        self._optimizer.load_state_dict(copy.deepcopy(state["optimizer"]))
         self._step = state["step"]
 
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from acme_mimetic.config import LinesConfig
-from mimetic import LoggerContext, Record
+from mimetic import ConfigError, LoggerContext, Record
 
 
 class Lines:
@@ -16,6 +16,7 @@ class Lines:
         """Write one record."""
         values = " ".join(f"{key}={value}" for key, value in sorted(record.values.items()))
         self._file.write(f"{record.step} {values}\n")
+        self._file.flush()
 
     def close(self) -> None:
         """Close the file."""
@@ -25,5 +26,5 @@ class Lines:
 def build(config: LinesConfig, context: LoggerContext) -> Lines:
     """Open the file in the run's folder."""
     if context.run_dir is None:
-        raise ValueError("acme.lines needs a run folder to write to")
+        raise ConfigError("acme.lines needs a run folder to write to")
     return Lines(context.run_dir / config.filename)
