@@ -8,7 +8,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from mimetic.algorithms import Batches, ResidentBatches, make_batches
+from mimetic.algorithms import Batch, Batches, Form, ResidentBatches, make_batches
 from mimetic.errors import ConfigError, DataError
 from mimetic.types import Demonstrations, Trajectory, TransitionsMinimal, as_demonstrations
 
@@ -244,3 +244,36 @@ def test_the_tensors_of_a_batch_are_contiguous() -> None:
     for batch in batches_of(numbered(10), 4).epoch(0):
         assert isinstance(batch.acts, Tensor)
         assert batch.obs.is_contiguous()
+
+
+# --- the form of rows -----------------------------------------------------------------------------------------------
+
+
+def test_fractions_have_the_precision_that_is_asked_for() -> None:
+    data = as_demonstrations((np.array([[0.1], [0.2]]), np.array([[0.3], [0.4]])))
+    batches = make_batches(data, batch_size=2, device=CPU, seed=0, form=Form(torch.float64))
+
+    (batch,) = batches.epoch(0)
+
+    assert sorted(batch.obs.flatten().tolist()) == [0.1, 0.2]
+    assert sorted(batch.acts.flatten().tolist()) == [0.3, 0.4]
+
+
+@pytest.mark.parametrize("is_streamed", [False, True])
+def test_every_row_is_prepared_once_wherever_it_comes_from(is_streamed: bool) -> None:
+    calls: list[int] = []
+
+    def prepare(obs: Any, acts: Tensor) -> Batch:
+        calls.append(len(acts))
+        return Batch(obs * 2.0, -acts)
+
+    obs, acts = np.arange(10.0, dtype=np.float32)[:, None], np.arange(10)
+    data: Any = [{"obs": obs, "acts": acts}] if is_streamed else (obs, acts)
+    batches = make_batches(as_demonstrations(data), batch_size=4, device=CPU, seed=0, form=Form(prepare=prepare))
+
+    rows = [
+        pair for batch in batches.epoch(0) for pair in zip(batch.obs[:, 0].tolist(), batch.acts.tolist(), strict=True)
+    ]
+
+    assert sorted(rows) == [(2.0 * number, -number) for number in range(10)]
+    assert sum(calls) == 10

@@ -52,6 +52,7 @@ class MlpEngine:
     def __init__(self, job: Job) -> None:
         self._job = job
         self._actor, self._weights, self._head, self._formula = _read_job(job)
+        self._form = self._actor.form
         vector, gradient = self._weights.vector, self._weights.gradient
         self._network = Network(
             self._weights.matrices, self._weights.layers_of(gradient), self._actor.activations, job.minibatch_size
@@ -78,11 +79,11 @@ class MlpEngine:
         """Copy the weights out of the policy; see :class:`Engine`."""
         try:
             actor = read_actor(self._job.policy)
-            if actor.form != self._actor.form:
+            if actor.form != self._form:
                 raise UnservedError("its layers are others now")
         except UnservedError as unserved:
             raise ConfigError(
-                f"the policy was changed after training on engine 'mlp' began, which cannot go on: {unserved}; "
+                f"the policy was changed since training began, and engine 'mlp' cannot go on: {unserved}; "
                 "engine 'autograd' can"
             ) from None
         self._actor = actor
