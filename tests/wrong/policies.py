@@ -210,7 +210,7 @@ WRONG = [
         "differs in action_net",
     ),
     Wrong("the_seed_of_its_context_decides_what_it_is", policy_that_seeds_everything, "building it moved .* numpy"),
-    Wrong("it_is_where_its_context_says", policy_that_lives_elsewhere, "built for the CPU and has .* on meta"),
+    Wrong("it_is_where_its_context_says", policy_that_lives_elsewhere, "built for cpu and has .* on meta"),
     Wrong(
         "it_gives_a_log_probability_for_each_row",
         policy_with_a_column_of_log_probabilities,

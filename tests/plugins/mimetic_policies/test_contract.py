@@ -2,10 +2,12 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import ClassVar
+from typing import Any, ClassVar
 
+import gymnasium as gym
 import numpy as np
 from gymnasium import spaces
+from stable_baselines3 import PPO
 
 from mimetic.testing import EnvWrapperContract, PolicyContract, RewardContract
 from some_spaces import made
@@ -60,6 +62,26 @@ class TestFile(PolicyContract):
     def settings(self, tmp_path: Path) -> Mapping[str, object]:
         made("mlp", VECTOR, spaces.Discrete(3), seed=4).save(tmp_path / "saved.safetensors")
         return {"path": "saved.safetensors"}
+
+
+class TestSb3(PolicyContract):
+    name = "sb3"
+    action_spaces = (spaces.Discrete(2),)
+
+    def settings(self, tmp_path: Path) -> Mapping[str, object]:
+        env = gym.make("CartPole-v1")
+        PPO("MlpPolicy", env, n_steps=8, batch_size=8, device="cpu", seed=0).save(tmp_path / "agent.zip")
+        return {"path": "agent.zip"}
+
+    @property
+    def observation_spaces(self) -> tuple[gym.Space[Any], ...]:  # type: ignore[override]  # the environment's own
+        return (gym.make("CartPole-v1").observation_space,)
+
+
+class TestSb3Network(PolicyContract):
+    name = "sb3-network"
+    options: ClassVar[Mapping[str, object]] = {"kind": "dqn", "net_arch": {"pi": [8]}}
+    action_spaces = (spaces.Discrete(3),)
 
 
 class TestFunction(PolicyContract):

@@ -12,7 +12,7 @@ from mimetic.losses import LossInputs, LossTerm
 from mimetic.policies import MimeticPolicy
 from mimetic.testing.contracts.component import ComponentContract, skip
 from mimetic.testing.contracts.facts import refusals_told, require
-from mimetic.testing.contracts.worlds import CHOICE, CPU, DIRECTION, VECTOR, Space, loss_inputs, small_policy
+from mimetic.testing.contracts.worlds import CHOICE, CPU, DIRECTION, VECTOR, Space, devices, loss_inputs, small_policy
 
 N_ROWS = 6
 
@@ -42,7 +42,7 @@ class LossContract(ComponentContract):
     def test_it_lives_on_the_policys_device(self, tmp_path: Path) -> None:
         """A term that makes tensors of its own must say where: on the CPU is right for some people only."""
         for space in self.action_spaces:
-            for device in _devices():
+            for device in devices():
                 policy = self.policy(space, device)
                 term = self.term(space, tmp_path, device)
                 value = self._value(term, loss_inputs(policy, N_ROWS, device=device), space)
@@ -164,10 +164,6 @@ class LossContract(ComponentContract):
 
     def _title(self, space: Space) -> str:
         return f"loss term {self.name!r} for {space}"
-
-
-def _devices() -> list[torch.device]:
-    return [CPU, *([torch.device("cuda", torch.cuda.current_device())] if torch.cuda.is_available() else [])]
 
 
 def _state(inputs: LossInputs) -> dict[str, Tensor]:

@@ -17,7 +17,7 @@ from mimetic.policies import Actor, as_actor, build_policy, codec_of
 from mimetic.storage import load_policy, save_policy
 from mimetic.testing.contracts.component import ComponentContract, fresh_folder, skip
 from mimetic.testing.contracts.facts import leaving_randomness_alone, refusals_told, require
-from mimetic.testing.contracts.worlds import CHOICE, CPU, DIRECTION, VECTOR, Space, described, samples
+from mimetic.testing.contracts.worlds import CHOICE, CPU, DIRECTION, VECTOR, Space, described, devices, samples
 from mimetic.types import take_rows
 
 N_ROWS = 6
@@ -112,10 +112,10 @@ class PolicyContract(ComponentContract):
 
     def test_it_is_where_its_context_says(self, tmp_path: Path) -> None:
         """Everything that a batch meets is on one device."""
-        for pair in self._pairs():
-            policy = self._with_weights(pair, tmp_path)
-            elsewhere = [f"{name} on {value.device}" for name, value in _state(policy).items() if value.device != CPU]
-            require(not elsewhere, f"{self._title(pair)} was built for the CPU and has {', '.join(elsewhere)}")
+        for pair, device in product(self._pairs(), devices()):
+            state = _state(self._with_weights(pair, tmp_path, device))
+            elsewhere = [f"{name} on {value.device}" for name, value in state.items() if value.device != device]
+            require(not elsewhere, f"{self._title(pair)} was built for {device} and has {', '.join(elsewhere)}")
 
     # --- being trained ----------------------------------------------------------------------------------------------
 
@@ -197,9 +197,11 @@ class PolicyContract(ComponentContract):
 
     # --- what they build on -----------------------------------------------------------------------------------------
 
-    def policy(self, pair: Pair, tmp_path: Path) -> Any:
+    def policy(self, pair: Pair, tmp_path: Path, device: torch.device = CPU) -> Any:
         """Build the policy for a pair of spaces, as a run does."""
-        context = PolicyContext(observation_space=pair[0], action_space=pair[1], device=CPU, seed=7, base_dir=tmp_path)
+        context = PolicyContext(
+            observation_space=pair[0], action_space=pair[1], device=device, seed=7, base_dir=tmp_path
+        )
         choice = Choice("policy", self.name, self.config(tmp_path))
         with refusals_told(f"{self._title(pair)} cannot be built"):
             return build_policy(choice, context)
@@ -212,8 +214,8 @@ class PolicyContract(ComponentContract):
         self.component()
         yield from product(self.observation_spaces, self.action_spaces)
 
-    def _with_weights(self, pair: Pair, tmp_path: Path) -> torch.nn.Module:
-        policy = self.policy(pair, tmp_path)
+    def _with_weights(self, pair: Pair, tmp_path: Path, device: torch.device = CPU) -> torch.nn.Module:
+        policy = self.policy(pair, tmp_path, device)
         if not isinstance(policy, torch.nn.Module):
             raise skip(f"policy {self.name!r} has no weights")
         return policy

@@ -23,6 +23,11 @@ DIRECTION = spaces.Box(-1.0, 1.0, (2,), np.float32)
 CPU = torch.device("cpu")
 
 
+def devices() -> list[torch.device]:
+    """Return the devices of this machine on which something can be tried."""
+    return [CPU, *([torch.device("cuda", torch.cuda.current_device())] if torch.cuda.is_available() else [])]
+
+
 def samples(space: Space, n: int, seed: int = 0) -> Observations:
     """Draw n members, one a row; the space itself is left as it was."""
     drawn = copy.deepcopy(space)
