@@ -93,7 +93,7 @@ def _settings() -> Iterator[str]:
 def _module(name: str) -> Iterator[str]:
     module = importlib.import_module(name)
     for public in sorted(_names(module)):
-        yield from _described(public, getattr(module, public), f"{name}.{public}")
+        yield from _described(public, getattr(module, public))
 
 
 def _names(module: types.ModuleType) -> list[str]:
@@ -109,13 +109,14 @@ def _names(module: types.ModuleType) -> list[str]:
     ]
 
 
-def _described(name: str, value: object, path: str) -> Iterator[str]:
+def _described(name: str, value: object) -> Iterator[str]:
     if isinstance(value, type):
         yield from _class(name, value)
-    elif callable(value):
+    elif callable(value) and str(value.__module__).startswith("mimetic"):
         yield f"{name}{_signature(value)}"
     else:
-        yield f"{name}: {type(value).__name__}"
+        is_alias = type(value).__module__ in ("typing", "types", "collections.abc")
+        yield f"{name}: {'alias' if is_alias else type(value).__name__}"
 
 
 def _class(name: str, kind: type[Any]) -> Iterator[str]:
