@@ -7,13 +7,13 @@ from typing import Any
 
 import numpy as np
 from pydantic import ValidationError
-from stable_baselines3.common.vec_env import VecEnv
 
 from mimetic.config import EnvConfig, EvaluationConfig
 from mimetic.config.document import Document
 from mimetic.config.faults import raise_faults
 from mimetic.errors import ConfigError, TargetExistsError
 from mimetic.evaluate.evaluation import evaluate, evaluate_venv
+from mimetic.rollout.stepping import AnyVectorEnv
 from mimetic.rundir import RunDir
 
 EVALUATION = "evaluation.json"
@@ -21,7 +21,7 @@ EVALUATION = "evaluation.json"
 
 def eval_policy(
     policy: Any,
-    venv_or_env_id: VecEnv | EnvConfig | str,
+    venv_or_env_id: AnyVectorEnv | EnvConfig | str,
     eval_n_timesteps: int | None = None,
     eval_n_episodes: int | None = None,
     render: bool = False,
@@ -45,7 +45,7 @@ def eval_policy(
         policy: a stable-baselines3 algorithm or policy, a callable ``(obs, state, episode_start) -> (acts, state)``,
             None (uniformly random), or a SPEC.
         venv_or_env_id: the environment's id, which gives exact, repeatable episodes; or a vectorised environment of
-            your own, whose episodes have the seed None.
+            your own, stable-baselines3's kind or gymnasium's, whose episodes have the seed None.
         eval_n_timesteps: play whole episodes until they have at least so many steps.
         eval_n_episodes: play at least so many episodes; exactly so many when nothing else is given.
         render: draw the environments into a window.
@@ -90,7 +90,7 @@ def eval_policy(
             )
         folder.mkdir(parents=True, exist_ok=True)
     seed = int(rng.integers(2**31))
-    if isinstance(venv_or_env_id, VecEnv):
+    if not isinstance(venv_or_env_id, EnvConfig | str):
         if env_kwargs is not None or n_envs not in (1, venv_or_env_id.num_envs):
             raise ConfigError(
                 "env_kwargs and n_envs are for environments that are built here, and a built one was given"

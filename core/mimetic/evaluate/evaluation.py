@@ -14,9 +14,9 @@ from tqdm import tqdm
 from mimetic.config import EnvConfig, EvaluationConfig
 from mimetic.envs import EpisodePlan
 from mimetic.errors import ConfigError
-from mimetic.evaluate.lanes import Lanes, Lent, PlannedLanes, VenvLanes
+from mimetic.evaluate.lanes import FoundLanes, Lanes, Lent, PlannedLanes
 from mimetic.evaluate.ledger import FinishedEpisode, Ledger
-from mimetic.evaluate.native import NativeLanes, make_native
+from mimetic.evaluate.native import make_native
 from mimetic.evaluate.playing import play
 from mimetic.evaluate.result import EvaluationResult, statistics_of
 from mimetic.evaluate.rollouts import Rollouts
@@ -29,6 +29,7 @@ from mimetic.evaluate.surroundings import (
 )
 from mimetic.policies import Actor
 from mimetic.rollout import undisturbed
+from mimetic.rollout.stepping import AnyVectorEnv, normalizes_observations
 
 if TYPE_CHECKING:
     from tqdm.std import tqdm as ProgressBar
@@ -80,12 +81,13 @@ def evaluate(
 
 
 def evaluate_venv(
-    policy: Any, venv: VecEnv, settings: EvaluationConfig, *, seed: int, progress: bool = False
+    policy: Any, venv: AnyVectorEnv, settings: EvaluationConfig, *, seed: int, progress: bool = False
 ) -> EvaluationResult:
-    """Evaluate ``policy`` in a vectorised environment that the caller built, and which stays open.
+    """Evaluate ``policy`` in vectorised environments that the caller built, and which stay open.
 
-    The prefix of episodes that counts is chosen as in :func:`evaluate`, but nothing is seeded, so the records have
-    none. Normalising wrappers count nothing meanwhile.
+    The prefix of episodes that counts is chosen as in :func:`evaluate`, but no episode has a seed of its own, so the
+    records have none; gymnasium's environments are reset from one for all together. Normalising wrappers of
+    stable-baselines3 count nothing meanwhile.
 
     Raises:
         ConfigError: The settings ask for something that only environments built here can do.
@@ -94,19 +96,22 @@ def evaluate_venv(
     refuse_for_a_venv(settings, venv)
     refuse_what_cannot_end_well(settings, None)
     plan = plan_of(settings, seed, n_envs=venv.num_envs)
-    normalizer = unwrap_vec_wrapper(venv, VecNormalize)
+    record = settings.save_rollouts is not None
     with ExitStack() as stack:
         stack.enter_context(undisturbed(policy, seed))
-        if isinstance(normalizer, VecNormalize):
-            stack.callback(setattr, normalizer, "training", normalizer.training)
-            normalizer.training = False
-        wrapped = put_around(Lent(venv), settings, seed, None)
-        lanes = VenvLanes(wrapped, plan, record=settings.save_rollouts is not None)
+        if isinstance(venv, VecEnv):
+            normalizer = unwrap_vec_wrapper(venv, VecNormalize)
+            if isinstance(normalizer, VecNormalize):
+                stack.callback(setattr, normalizer, "training", normalizer.training)
+                normalizer.training = False
+            wrapped = put_around(Lent(venv), settings, seed, None)
+            lanes = FoundLanes(wrapped, plan, record=record, close=wrapped.close)
+            raw_spaces = (venv.get_attr("raw_observation_space", [0])[0], venv.action_space) if record else None
+        else:
+            lanes = FoundLanes(venv, plan, record=record)
+            raw_spaces = (lanes.observation_space, lanes.action_space)
         stack.callback(lanes.close)
-        actor = build_actor(policy, lanes, settings, seed=seed, normalized=isinstance(normalizer, VecNormalize))
-        raw_spaces = None
-        if settings.save_rollouts is not None:
-            raw_spaces = (venv.get_attr("raw_observation_space", [0])[0], venv.action_space)
+        actor = build_actor(policy, lanes, settings, seed=seed, normalized=normalizes_observations(venv))
         return _evaluated(lanes, actor, plan, _rollouts(settings, raw_spaces), progress)
 
 
@@ -149,7 +154,7 @@ def open_lanes(
     if settings.vectorization == "native":
         native = make_native(env, settings, plan.n_envs)
         spaces = (native.single_observation_space, native.single_action_space)
-        return NativeLanes(native, plan, record=settings.save_rollouts is not None), spaces
+        return FoundLanes(native, plan, record=settings.save_rollouts is not None, close=native.close), spaces
     venv = build_venv(env, settings, plan, out)
     return PlannedLanes(venv), venv.get_attr("raw_spaces", [0])[0]
 

@@ -1,6 +1,6 @@
 """What does an evaluation step? Environments side by side, whoever built them, that say which episodes ended."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
 import gymnasium as gym
@@ -9,9 +9,10 @@ from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
 
 from mimetic.envs import PLAYED, EpisodePlan, EpisodeRecord, PlayedEpisode, success_in
 from mimetic.rollout import monitor_return, unwrap_traj
-from mimetic.rollout.history import History
-from mimetic.rollout.lengths import Lengths
+from mimetic.rollout.running import RunningEpisodes
+from mimetic.rollout.stepping import AnyVectorEnv, Step, steps_of
 from mimetic.rollout.transitions import ROLLOUT
+from mimetic.seeding import derive_seed
 from mimetic.types import Trajectory
 
 
@@ -105,77 +106,92 @@ class PlannedLanes:
         self._venv.close()
 
 
-class VenvLanes:
-    """A vectorised environment that the caller built: nothing is seeded, and it stays open."""
+class FoundLanes:
+    """Environments that know nothing of episodes: a caller's, or gymnasium's own. None of them is seeded alone."""
 
     exact = False
 
-    def __init__(self, venv: VecEnv, plan: EpisodePlan, *, record: bool = False) -> None:
-        """Step ``venv``; with ``record`` keep the raw episodes, which each environment's RolloutInfoWrapper knows."""
-        self.venv: VecEnv | None = venv
-        self._venv = venv
-        self._next = np.arange(venv.num_envs)
-        self._lengths = Lengths(venv.num_envs, plan.max_steps)
-        self._stuck = np.zeros(venv.num_envs, bool)
-        self._records = record
-        self._history: History | None = None
-        self.n_envs = venv.num_envs
-        self.observation_space = venv.observation_space
-        self.action_space = venv.action_space
+    def __init__(
+        self,
+        venv: AnyVectorEnv,
+        plan: EpisodePlan,
+        *,
+        record: bool = False,
+        close: Callable[[], None] = lambda: None,
+    ) -> None:
+        """Step ``venv``; with ``record`` keep the episodes; ``close`` ends what was opened for the evaluation."""
+        self.venv = venv if isinstance(venv, VecEnv) else None
+        self._steps = steps_of(venv)
+        self._plan, self._records = plan, record
+        self._close = close
+        self._next = np.arange(venv.num_envs)  # (n,) the episode that each plays, or 0, 1, ... before the first
+        self.n_envs = self._steps.n_envs
+        self.observation_space = self._steps.observation_space
+        self.action_space = self._steps.action_space
 
     def reset(self) -> Any:
-        """Reset every environment."""
-        obs = self._venv.reset()
-        self._history = History(obs, self.n_envs) if self._records else None
+        """Reset every environment; gymnasium's begin from a seed for all together."""
+        obs = self._steps.reset(derive_seed(self._plan.seed, "native"))
+        self._running = RunningEpisodes(self._steps, obs, self._plan.max_steps, record=self._records)
         return obs
 
     def step(self, acts: np.ndarray) -> Moment:
         """Step every environment; one that reaches the step ceiling is taken for ended, and plays no more."""
-        obs, rews, dones, infos = self._venv.step(acts)
-        if self._history is not None:
-            self._history.add(acts, obs, rews, infos)
-        if not self._lengths.tick() and not dones.any():
-            return Moment(obs, rews)
-        over = (dones | self._lengths.at_ceiling()) & ~self._stuck
-        endings = [self._end(i, bool(dones[i]), infos[i]) for i in np.flatnonzero(over).tolist()]
-        self._lengths.begin(over | self._stuck)
-        if self._history is not None:
-            self._history.begin(dones | self._stuck)
-            self._history.forget()
-        return Moment(obs, rews, dones, endings)
+        step = self._steps.step(acts)
+        over = self._running.add(acts, step, infos=self.venv is not None)
+        if not over and step.begun is None and step.idle is None:
+            return Moment(step.obs, step.rews)
+        endings = [self._end(i, step) for i in over]
+        self._running.go_on(over, step)
+        return Moment(step.obs, step.rews, step.begun, endings, step.idle)
 
     def finish(self, counted: Sequence[EpisodeRecord]) -> list[EpisodeRecord]:
         """Return the records as they are: nothing of ours is around the environments."""
         return list(counted)
 
     def close(self) -> None:
-        """Close what was put around the venv for the evaluation; the venv itself is lent (:class:`Lent`)."""
-        if isinstance(self._venv, VecEnvWrapper):
-            self._venv.close()
+        """Close what was opened for the evaluation."""
+        self._close()
 
-    def _end(self, i: int, done: bool, info: Mapping[str, Any]) -> Ending:
-        index = int(self._next[i])
-        self._next[i] += self.n_envs
-        self._stuck[i] = not done
-        truncated = not done or bool(info.get("TimeLimit.truncated", False))
-        raw = info.get(ROLLOUT)
-        trajectories: tuple[Trajectory, ...] = ()
-        if self._history is not None:
-            trajectory = self._history.finish_in_venv(i, done=done)
-            trajectories = (unwrap_traj(trajectory),) if done else ()
-        return Ending(
+    def _end(self, i: int, step: Step) -> Ending:
+        done = step.dones is not None and bool(step.dones[i])
+        terminated = done and step.terminated is not None and bool(step.terminated[i])
+        number, self._next[i] = int(self._next[i]), self._next[i] + self.n_envs
+        if not done:
+            self._running.leave(i)
+        ending = Ending(
             env_index=i,
-            number=index,
-            length=self._lengths.of(i),
-            terminated=not truncated,
-            truncated=truncated,
+            number=number,
+            length=self._running.length(i),
+            terminated=terminated,
+            truncated=not terminated,
             next_index=int(self._next[i]) if done else None,
             cut=not done,
-            env_return=None if raw is None else float(np.sum(raw["rews"], dtype=np.float64)),
-            monitor_return=monitor_return(info) if done else None,
-            is_success=success_in(info),
-            trajectories=trajectories,
         )
+        trajectory = self._running.finish(i, step) if self._records else None
+        if isinstance(step.infos, Mapping):
+            return _in_columns(ending, step.infos, trajectory)
+        return _in_infos(ending, step.infos[i], trajectory)
+
+
+def _in_columns(ending: Ending, info: Mapping[str, Any], trajectory: Trajectory | None) -> Ending:
+    """Add what one of gymnasium's vector environments tells of an ending; there is nothing around its environments."""
+    last = info.get("final_info", info)
+    known = last.get("_is_success")
+    success = bool(last["is_success"][ending.env_index]) if known is not None and known[ending.env_index] else None
+    trajectories = () if trajectory is None else (trajectory,)
+    return ending._replace(pays_own=True, is_success=success, trajectories=trajectories)
+
+
+def _in_infos(ending: Ending, info: Mapping[str, Any], trajectory: Trajectory | None) -> Ending:
+    """Add what the info of one of several environments tells of an ending."""
+    raw = info.get(ROLLOUT)
+    return ending._replace(
+        env_return=None if raw is None else float(np.sum(raw["rews"], dtype=np.float64)),
+        monitor_return=None if ending.cut else monitor_return(info),
+        is_success=success_in(info),
+        trajectories=() if trajectory is None or ending.cut else (unwrap_traj(trajectory),),
+    )
 
 
 class Lent(VecEnvWrapper):

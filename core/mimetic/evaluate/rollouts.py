@@ -101,15 +101,19 @@ class Marks:
 
     def add(self, noted: Mapping[str, np.ndarray], idle: np.ndarray | None = None) -> None:
         """Take what was noted about one action of every environment; where it is ``idle`` there was none."""
-        for name in noted.keys() | self._columns.keys() if noted or self._columns else ():
+        if noted or self._columns:
+            self._note(noted)
+        self._n_steps += 1
+        if idle is not None:
+            self._starts[idle] = self._n_steps
+
+    def _note(self, noted: Mapping[str, np.ndarray]) -> None:
+        for name in noted.keys() | self._columns.keys():
             if name not in self._columns:  # it was not noted before
                 self._columns[name] = Rows(noted[name])
                 for _ in range(self._n_steps):
                     self._columns[name].append(np.zeros_like(noted[name]))
             self._columns[name].append(noted.get(name, 0))
-        self._n_steps += 1
-        if idle is not None:
-            self._starts[idle] = self._n_steps
 
     def move_into(self, ending: Ending) -> Ending:
         """Put the notes about an episode into the infos of its trajectories."""

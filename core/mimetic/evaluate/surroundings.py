@@ -17,6 +17,7 @@ from mimetic.hookspecs import RewardContext, WrapperContext
 from mimetic.plugins import registry
 from mimetic.policies import Actor, as_actor
 from mimetic.rollout import RolloutInfoWrapper
+from mimetic.rollout.stepping import AnyVectorEnv
 from mimetic.seeding import derive_seed
 
 # --- the environments -------------------------------------------------------------------------------------------
@@ -160,7 +161,7 @@ def refuse_what_cannot_end_well(settings: EvaluationConfig, out: Path | None) ->
         refuse_existing(settings.save_rollouts)
 
 
-def refuse_for_a_venv(settings: EvaluationConfig, venv: VecEnv) -> None:
+def refuse_for_a_venv(settings: EvaluationConfig, venv: AnyVectorEnv) -> None:
     """Refuse what only environments that are built here can do.
 
     Raises:
@@ -175,6 +176,9 @@ def refuse_for_a_venv(settings: EvaluationConfig, venv: VecEnv) -> None:
     inner = [choice.name for choice in settings.wrappers if _level(choice) == "env"]
     if inner:
         raise ConfigError(f"wrappers: {', '.join(inner)} go around single environments, and these are built already")
+    if not isinstance(venv, VecEnv):
+        _refuse_for_gymnasium_s(settings)
+        return
     if settings.save_rollouts is not None and not all(venv.env_is_wrapped(RolloutInfoWrapper)):
         raise ConfigError(
             "save_rollouts: raw observations and rewards are known only where each environment is wrapped in "
@@ -184,4 +188,14 @@ def refuse_for_a_venv(settings: EvaluationConfig, venv: VecEnv) -> None:
         raise EnvError(
             f"render: the environments were built with render_mode={venv.render_mode!r} and cannot be shown; build "
             "them with render_mode='rgb_array', or pass the environment's id instead"
+        )
+
+
+def _refuse_for_gymnasium_s(settings: EvaluationConfig) -> None:
+    asked = {"wrappers": settings.wrappers, "render": settings.render, "reward": settings.reward}
+    refused = [name for name, value in asked.items() if value]
+    if refused:
+        raise ConfigError(
+            f"{', '.join(refused)}: are put around stable-baselines3's kind of vectorised environment, and this is "
+            "one of gymnasium's; pass the environment's id instead, or wrap it yourself"
         )

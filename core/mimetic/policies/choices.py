@@ -111,7 +111,8 @@ def choose_category(outputs: np.ndarray, deviations: np.ndarray | None, noise: n
     Source: E. Gumbel, "Statistical Theory of Extreme Values and Some Practical Applications", 1954.
     """
     require_numbers(outputs)
-    return np.asarray((outputs if noise is None else outputs + noise).argmax(axis=1))
+    chosen: np.ndarray = (outputs if noise is None else outputs + noise).argmax(axis=1)
+    return chosen
 
 
 def multi_category_choose(sizes: Sequence[int]) -> Choose:

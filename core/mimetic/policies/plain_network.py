@@ -80,17 +80,17 @@ class PlainNetwork:
     def __call__(self, obs: Any) -> np.ndarray:
         """``(n, *O) -> (n, K)`` float32: means or logits; exact: each row has the bits that it has alone."""
         rows = self._rows(obs)
-        n = len(rows)
         if self._exact:
             rows = rows[:, None, :]
         parameters = iter(self._parameters.read())
         for step in self._steps:
             if step is None:
-                rows = rows @ next(parameters).astype(self._dtype, copy=False).T
+                weight = next(parameters)
+                rows = rows @ weight.astype(np.float64).T if self._exact else rows.dot(weight.T)  # dot starts sooner
                 rows += next(parameters)
             else:
                 rows = step(rows)  # in place: the first layer is a linear one, so the rows are ours
-        return rows.reshape(n, -1).astype(np.float32, copy=False)
+        return rows[:, 0].astype(np.float32) if self._exact else rows
 
     def deviations(self) -> np.ndarray | None:
         """Return the standard deviations ``(D,)`` of a Gaussian."""
@@ -100,7 +100,8 @@ class PlainNetwork:
     def _rows(self, obs: Any) -> Rows:
         if self._is_one_array:
             rows = np.asarray(obs, np.float32)
-            return rows.reshape(len(rows), -1).astype(self._dtype, copy=False)
+            rows = rows if rows.ndim == 2 else rows.reshape(len(rows), -1)
+            return rows.astype(np.float64) if self._exact else rows
         parts = []
         for leaf in self._leaves:
             values = np.asarray(leaf.pick(obs))

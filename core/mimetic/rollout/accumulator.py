@@ -6,7 +6,8 @@ from typing import Any
 import numpy as np
 
 from mimetic.errors import DataError
-from mimetic.rollout.history import like, row_of
+from mimetic.rollout.history import like
+from mimetic.rollout.stepping import row_of
 from mimetic.types import Trajectory, stack_obs
 
 

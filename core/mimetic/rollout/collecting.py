@@ -15,10 +15,17 @@ from stable_baselines3.common.vec_env import VecEnv
 from mimetic.envs import DEFAULT_MAX_STEPS
 from mimetic.errors import ConfigError, EnvError
 from mimetic.policies import Actor, as_actor
-from mimetic.rollout.history import History
 from mimetic.rollout.isolation import undisturbed
-from mimetic.rollout.lengths import Lengths
+from mimetic.rollout.running import RunningEpisodes
 from mimetic.rollout.statistics import rollout_stats
+from mimetic.rollout.stepping import (
+    AnyVectorEnv,
+    Step,
+    VectorSteps,
+    VenvSteps,
+    normalizes_observations,
+    steps_of,
+)
 from mimetic.rollout.stopping import StopCondition, make_min_timesteps
 from mimetic.rollout.transitions import flatten_trajectories_with_rew, unwrap_traj
 from mimetic.rollout.wrappers import RolloutInfoWrapper
@@ -31,7 +38,9 @@ AnyPolicy = Any
 _LOG = logging.getLogger(__name__)
 
 
-def policy_to_callable(policy: AnyPolicy, venv: VecEnv, deterministic_policy: bool = False, *, seed: int = 0) -> Actor:
+def policy_to_callable(
+    policy: AnyPolicy, venv: AnyVectorEnv, deterministic_policy: bool = False, *, seed: int = 0
+) -> Actor:
     """Return what acts for ``policy`` in ``venv``: ``(obs, state, episode_start) -> (acts, state)``.
 
     None acts uniformly at random.
@@ -40,22 +49,24 @@ def policy_to_callable(policy: AnyPolicy, venv: VecEnv, deterministic_policy: bo
         ConfigError: (a ValueError) a callable is asked to be deterministic, which only it can know.
         SpaceError: (a ValueError) The policy was made for other spaces.
     """
+    steps = steps_of(venv)
     own_ways = callable(policy) and not isinstance(policy, (Actor, BaseAlgorithm, BasePolicy))
     if deterministic_policy and own_ways:
         raise ConfigError("deterministic_policy=True says nothing to a callable: let it return the actions you want")
     return as_actor(
         policy,
-        observation_space=venv.observation_space,
-        action_space=venv.action_space,
-        n_envs=venv.num_envs,
+        observation_space=steps.observation_space,
+        action_space=steps.action_space,
+        n_envs=steps.n_envs,
         deterministic=deterministic_policy,
         seed=seed,
+        observations_normalized=normalizes_observations(venv),
     )
 
 
 def generate_trajectories(
     policy: AnyPolicy,
-    venv: VecEnv,
+    venv: AnyVectorEnv,
     sample_until: StopCondition,
     rng: np.random.Generator,
     *,
@@ -70,7 +81,8 @@ def generate_trajectories(
 
     Args:
         policy: what acts; None acts uniformly at random.
-        venv: where; it is reset first.
+        venv: where: stable-baselines3's kind, or gymnasium's, whichever way it resets itself, which then begins from
+            a seed of ``rng`` and gives trajectories without infos. It is reset first.
         sample_until: takes the finished trajectories, says whether they are enough.
         rng: where seeds and the order come from.
         deterministic_policy: take the likeliest action instead of drawing one.
@@ -81,14 +93,14 @@ def generate_trajectories(
     seed = int(rng.integers(2**31))
     with undisturbed(policy, seed):
         actor = policy_to_callable(policy, venv, deterministic_policy, seed=seed)
-        trajectories = _collect(actor, venv, sample_until, seed, max_steps)
+        trajectories = _collect(actor, steps_of(venv), sample_until, seed, max_steps)
     order = rng.permutation(len(trajectories))
     return [trajectories[index] for index in order]
 
 
 def rollout(
     policy: AnyPolicy,
-    venv: VecEnv,
+    venv: AnyVectorEnv,
     sample_until: StopCondition,
     rng: np.random.Generator,
     *,
@@ -112,7 +124,7 @@ def rollout(
     Raises:
         EnvError: ``unwrap`` is asked, and an environment has no :class:`RolloutInfoWrapper`.
     """
-    if unwrap and not all(venv.env_is_wrapped(RolloutInfoWrapper)):
+    if unwrap and not (isinstance(venv, VecEnv) and all(venv.env_is_wrapped(RolloutInfoWrapper))):
         raise EnvError(
             "raw observations are known only where each environment is wrapped in mimetic.rollout.RolloutInfoWrapper: "
             "wrap them (make_vec_env takes post_wrappers), or pass unwrap=False"
@@ -129,7 +141,7 @@ def rollout(
 
 def generate_transitions(
     policy: AnyPolicy,
-    venv: VecEnv,
+    venv: AnyVectorEnv,
     n_timesteps: int,
     rng: np.random.Generator,
     *,
@@ -142,40 +154,50 @@ def generate_transitions(
     return transitions[:n_timesteps] if truncate else transitions
 
 
-def _collect(actor: Actor, venv: VecEnv, sample_until: StopCondition, seed: int, max_steps: int) -> list[Trajectory]:
+def _collect(
+    actor: Actor, steps: VectorSteps | VenvSteps, sample_until: StopCondition, seed: int, max_steps: int
+) -> list[Trajectory]:
     trajectories: list[Trajectory] = []
-    obs: Any = venv.reset()
+    obs: Any = steps.reset(derive_seed(seed, "environments"))
     state = None
     if isinstance(obs, tuple):
         raise EnvError("Tuple observations are not supported: wrap the environment so that it gives an array or a Dict")
-    history, lengths = History(obs, venv.num_envs), Lengths(venv.num_envs, max_steps)
+    running = RunningEpisodes(steps, obs, max_steps, record=True)
     episode_seeds = (derive_seed(seed, "episode", number) for number in itertools.count())
-    active = np.ones(venv.num_envs, bool)
-    begun = active.copy()
+    active = np.ones(steps.n_envs, bool)
+    begun: np.ndarray | None = active.copy()
     warned = False
     while active.any():
+        if begun is None:
+            begun = np.zeros(steps.n_envs, bool)
         for index in np.flatnonzero(begun).tolist():
             actor.begin_episode(index, next(episode_seeds))
         acts, state = actor(obs, state, begun)
-        marks = actor.last_infos
-        obs, rews, dones, infos = venv.step(acts)
-        history.add(acts, obs, rews, [{**info, **_row(marks, i)} for i, info in enumerate(infos)] if marks else infos)
-        begun = np.asarray(dones, bool)
-        if not lengths.tick() and not begun.any():
+        step = _marked(steps.step(acts), actor.last_infos)
+        over = running.add(acts, step, infos=isinstance(steps, VenvSteps))
+        obs, begun = step.obs, step.begun
+        if not over and begun is None:
             continue
-        over = (begun | lengths.at_ceiling()) & active
-        for index in np.flatnonzero(over).tolist():
-            if not begun[index] and not warned:
+        for index in over:
+            if not warned and (step.dones is None or not step.dones[index]):
                 warned = True
                 warnings.warn(ceiling_warning(index, max_steps), stacklevel=3)
-            trajectories.append(history.finish_in_venv(index, done=bool(begun[index])))
-        if over.any() and sample_until(trajectories):
-            active &= ~over
-        lengths.begin(over | ~active)
-        history.begin(begun | ~active)
-        history.forget()
+            trajectories.append(running.finish(index, step))
+        if over and sample_until(trajectories):
+            active[over] = False
+            for index in over:
+                running.leave(index)
+        running.go_on(over, step)
     _LOG.info("collected %d trajectories, %d steps", len(trajectories), sum(map(len, trajectories)))
     return trajectories
+
+
+def _marked(step: Step, marks: Mapping[str, np.ndarray]) -> Step:
+    """Put what an actor noted about its actions into the infos of those environments that have infos of their own."""
+    if not marks or isinstance(step.infos, Mapping):
+        return step
+    noted = [{key: column[index] for key, column in marks.items()} for index in range(len(step.infos))]
+    return step._replace(infos=[{**info, **more} for info, more in zip(step.infos, noted, strict=True)])
 
 
 def ceiling_warning(index: int, max_steps: int) -> str:
@@ -184,7 +206,3 @@ def ceiling_warning(index: int, max_steps: int) -> str:
         f"environment {index} made {max_steps:,} steps without an end, so its episode was cut and is marked truncated; "
         "max_steps sets the limit"
     )
-
-
-def _row(marks: Mapping[str, np.ndarray], index: int) -> dict[str, Any]:
-    return {key: column[index] for key, column in marks.items()}

@@ -73,14 +73,8 @@ class History:
             truncated=not terminated,
         )
 
-    def finish_in_venv(self, index: int, *, done: bool) -> Trajectory:
-        """Take out what a VecEnv's own infos tell the end of; one that is not done was cut by the collector."""
-        info = self._infos[-1][index]
-        truncated = not done or bool(info.get("TimeLimit.truncated", False))
-        return self.finish(index, terminated=not truncated, last_obs=info["terminal_observation"] if done else None)
-
-    def begin(self, where: np.ndarray) -> None:
-        """Begin trajectories with the newest observation where the mask (n,) says so."""
+    def begin(self, where: np.ndarray | list[int]) -> None:
+        """Begin trajectories with the newest observation where a mask (n,) or numbers of environments say so."""
         self._starts[where] = self._n_steps
 
     def forget(self) -> None:
@@ -104,13 +98,6 @@ class History:
             return
         for name, leaf in obs_leaves(obs).items():
             self._obs[name].append(leaf)
-
-
-def row_of(obs: Any, index: int) -> Any:
-    """Return the observation of one environment; arrays are views."""
-    if isinstance(obs, Mapping):
-        return {key: row_of(column, index) for key, column in obs.items()}
-    return obs[index]
 
 
 def like(row: Any, obs: Any) -> Any:

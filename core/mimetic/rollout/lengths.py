@@ -30,6 +30,6 @@ class Lengths:
         reached: np.ndarray = self._now - self._starts >= self._max_steps
         return reached
 
-    def begin(self, where: np.ndarray) -> None:
-        """Begin episodes where the mask (n,) says so: the next step is their first."""
+    def begin(self, where: np.ndarray | list[int]) -> None:
+        """Begin episodes where a mask (n,) or numbers of environments say so: the next step is their first."""
         self._starts[where] = self._now

@@ -94,7 +94,9 @@ class BufferingWrapper(VecEnvWrapper):
         self._ages += 1
         self.n_transitions += self.num_envs
         for index in np.flatnonzero(dones).tolist():
-            self._finished.append(history.finish_in_venv(index, done=True))
+            info = infos[index]
+            cut = bool(info.get("TimeLimit.truncated", False))
+            self._finished.append(history.finish(index, terminated=not cut, last_obs=info["terminal_observation"]))
             self._finished_lengths.append(int(self._ages[index]))
             self._ages[index] = 0
         if dones.any():
@@ -116,7 +118,7 @@ class BufferingWrapper(VecEnvWrapper):
         """Return everything, running episodes as truncated fragments, and the lengths of the episodes that ended."""
         history = self._running()
         for index in np.flatnonzero(history.lengths).tolist():
-            self._finished.append(history.finish_in_venv(index, done=False))
+            self._finished.append(history.finish(index, terminated=False))
         history.forget()
         return self.pop_finished_trajectories()
 
