@@ -13,6 +13,9 @@ if TYPE_CHECKING:
 
 DEFAULT_EPISODES = 20
 
+SOURCE = "command line"
+"""Where a fault was written."""
+
 
 def add_policy_and_env(parser: argparse.ArgumentParser) -> None:
     """Add what acts and where."""
@@ -56,7 +59,7 @@ def read_playing(
     options: argparse.Namespace, own: "Mapping[str, Any]", faults: "Faults"
 ) -> "tuple[EnvConfig, EvaluationConfig]":
     """Turn the options into settings; ``own`` are those of one command. Every fault is reported, not only the first."""
-    from mimetic.config import EnvConfig, EvaluationConfig, parse_choice
+    from mimetic.config import EnvConfig, EvaluationConfig, parse_choice, validated
 
     around: tuple[Level, ...] = ("env", "venv")
     wrappers = [faults.of("--wrapper", parse_choice, each, "wrapper", levels=around) for each in options.wrapper]
@@ -74,7 +77,7 @@ def read_playing(
         "wrappers": tuple(each for each in wrappers if each is not None),
         **own,
     }
-    settings: EvaluationConfig = faults.of("", _validated, EvaluationConfig, values)
+    settings: EvaluationConfig = faults.of("", validated, EvaluationConfig, values, source=SOURCE)
     kwargs = faults.of("--env-kwargs", _arguments, options.env_kwargs)
     n_faults = len(faults)
     recorded = faults.of("POLICY", _recorded_env, options.policy)
@@ -108,7 +111,7 @@ class Faults:
 
     def add(self, option: str, message: str) -> None:
         """Keep one fault."""
-        self._faults.append(Fault(message, option, "command line"))
+        self._faults.append(Fault(message, option, SOURCE))
 
     def raise_if_any(self) -> None:
         """Raise them together."""
@@ -139,6 +142,7 @@ def _env(
     model: "type[EnvConfig]", recorded: "Mapping[str, Any] | None", asked: str | None, kwargs: "Mapping[str, Any]"
 ) -> "EnvConfig":
     """Return the environment: the policy file's, with what was asked for changed."""
+    from mimetic.config import validated
     from mimetic.errors import ConfigError
 
     if asked is None and recorded is None:
@@ -146,8 +150,7 @@ def _env(
     env: dict[str, Any] = dict(recorded or {})
     if asked is not None and asked != env.get("id"):
         env = {"id": asked, "wrappers": env.get("wrappers", ())}  # the policy needs to see what it saw
-    config: EnvConfig = _validated(model, {**env, "kwargs": {**(env.get("kwargs") or {}), **kwargs}})
-    return config
+    return validated(model, {**env, "kwargs": {**(env.get("kwargs") or {}), **kwargs}}, source=SOURCE)
 
 
 def _recorded_env(policy: str) -> "Mapping[str, Any] | None":
@@ -168,15 +171,3 @@ def _recorded_env(policy: str) -> "Mapping[str, Any] | None":
         reason = "; ".join(fault.message for fault in error.faults)
         raise UnknownComponentError(f"there is no file or folder {policy!r}, and {reason}") from error
     return None
-
-
-def _validated(model: Any, values: dict[str, Any]) -> Any:
-    from pydantic import ValidationError
-
-    from mimetic.config.document import Document
-    from mimetic.config.faults import raise_faults
-
-    try:
-        return model.model_validate(values)
-    except ValidationError as error:
-        raise_faults(error, Document(values, "command line"))

@@ -5,7 +5,12 @@
 """
 
 from mimetic.config.component import ComponentConfig as ComponentConfig, ConfigPath as ConfigPath
-from mimetic.config.load import RunFile as RunFile, load_run_file as load_run_file, run_config as run_config
+from mimetic.config.load import (
+    RunFile as RunFile,
+    load_run_file as load_run_file,
+    run_config as run_config,
+    validated as validated,
+)
 from mimetic.config.resolved import dump_run_config as dump_run_config, show_run_file as show_run_file
 from mimetic.config.runfile import (
     EnvConfig as EnvConfig,

@@ -5,9 +5,9 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from mimetic.config.document import DEFAULT, Document, KeyPath, has_part, key_text, leaves
 from mimetic.config.faults import raise_faults
@@ -17,6 +17,8 @@ from mimetic.config.runfile import RunConfig
 from mimetic.errors import ConfigError, Fault
 
 FALLBACK_NAME = "run"
+
+Section = TypeVar("Section", bound=BaseModel)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +51,18 @@ def run_config(mapping: Mapping[str, Any], *, base_dir: str | os.PathLike[str] |
         ConfigError: with every fault.
     """
     return _validated(Document(dict(mapping)), Path(base_dir or Path.cwd()).absolute(), FALLBACK_NAME)
+
+
+def validated(model: type[Section], values: Mapping[str, Any], *, source: str = "") -> Section:
+    """Validate a section of a run, e.g. :class:`EvaluationConfig`, that is in no file; ``source`` says where it is from.
+
+    Raises:
+        ConfigError: with every fault, each under its key.
+    """
+    try:
+        return model.model_validate(values)
+    except ValidationError as error:
+        raise_faults(error, Document(dict(values), source))
 
 
 def _validated(document: Document, base_dir: Path, name: str, faults: Sequence[Fault] = ()) -> RunConfig:

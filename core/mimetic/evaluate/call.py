@@ -6,11 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import ValidationError
 
-from mimetic.config import EnvConfig, EvaluationConfig
-from mimetic.config.document import Document
-from mimetic.config.faults import raise_faults
+from mimetic.config import EnvConfig, EvaluationConfig, validated
 from mimetic.errors import ConfigError, TargetExistsError
 from mimetic.evaluate.evaluation import evaluate, evaluate_venv
 from mimetic.rollout.stepping import AnyVectorEnv
@@ -69,7 +66,8 @@ def eval_policy(
     if eval_n_timesteps is None and eval_n_episodes is None:
         raise ConfigError("an evaluation needs an end: give eval_n_timesteps, eval_n_episodes or both")
     folder = None if log_dir is None else Path(log_dir).absolute()
-    settings = settings_of(
+    settings = validated(
+        EvaluationConfig,
         {
             "n_episodes": eval_n_episodes,
             "n_timesteps": eval_n_timesteps,
@@ -81,7 +79,7 @@ def eval_policy(
             "reward": _reward(reward_type, reward_path),
             "explore": None if explore_kwargs is None else {"name": "switching", **explore_kwargs},
             "save_rollouts": _rollouts(rollout_save_path, folder),
-        }
+        },
     )
     if folder is not None:
         if (folder / EVALUATION).exists():
@@ -102,14 +100,6 @@ def eval_policy(
     if folder is not None:
         RunDir(folder, made=False).write_json(EVALUATION, document)
     return document
-
-
-def settings_of(values: Mapping[str, Any]) -> EvaluationConfig:
-    """Validate settings; every fault is reported under its name."""
-    try:
-        return EvaluationConfig.model_validate(values)
-    except ValidationError as error:
-        raise_faults(error, Document(dict(values)))
 
 
 def env_of(env: EnvConfig | str, kwargs: Mapping[str, Any] | None) -> EnvConfig:

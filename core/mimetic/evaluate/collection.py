@@ -11,10 +11,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from mimetic.config import Choice, EnvConfig, EvaluationConfig
+from mimetic.config import Choice, EnvConfig, EvaluationConfig, validated
 from mimetic.envs import DEFAULT_MAX_STEPS
 from mimetic.errors import ConfigError, Fault, TargetExistsError
-from mimetic.evaluate.call import env_of, settings_of
+from mimetic.evaluate.call import env_of
 from mimetic.evaluate.evaluation import open_lanes, plan_of, progress_bar, warn_of_cuts
 from mimetic.evaluate.ledger import FinishedEpisode, Ledger
 from mimetic.evaluate.playing import Interruption, play
@@ -105,7 +105,8 @@ def collect(
     """
     if n_episodes is None and n_timesteps is None:
         raise ConfigError("a collection needs an end: give n_episodes, n_timesteps or both")
-    settings = settings_of(
+    settings = validated(
+        EvaluationConfig,
         {
             "n_episodes": n_episodes,
             "n_timesteps": n_timesteps,
@@ -119,7 +120,7 @@ def collect(
             "save_rollouts": Path(path).absolute(),
             "explore": explore,
             "wrappers": tuple(wrappers),
-        }
+        },
     )
     return record(policy, env_of(env, None), settings, seed=seed, device=device, progress=progress)
 
