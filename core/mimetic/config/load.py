@@ -54,7 +54,7 @@ def run_config(mapping: Mapping[str, Any], *, base_dir: str | os.PathLike[str] |
 
 
 def validated(model: type[Section], values: Mapping[str, Any], *, source: str = "") -> Section:
-    """Validate a section of a run, e.g. :class:`EvaluationConfig`, that is in no file; ``source`` says where it is from.
+    """Validate a section of a run, e.g. :class:`EvaluationConfig`, that is in no file; ``source`` tells its place.
 
     Raises:
         ConfigError: with every fault, each under its key.

@@ -2,7 +2,7 @@
 
 ``collecting`` rolls policies out, ``stopping`` says when it is enough, ``statistics`` describes the result,
 ``transitions`` takes it apart into steps, ``wrappers`` keep raw episodes within reach. ``stepping`` steps environments
-of any kind, ``running`` knows the episodes meanwhile (their ``history`` and ``lengths``), ``isolation`` what is put back.
+of any kind, ``running`` knows their episodes meanwhile (``history``, ``lengths``), ``isolation`` what is put back.
 """
 
 import importlib
