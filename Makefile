@@ -1,4 +1,4 @@
-# `make demo`, `make test`, `make check`, `make test-lowest`: all that is needed is Python (3.11 or newer) and make.
+# `make demo`, `make test`, `make check`, `make test-lowest`, `make bench`: all that is needed is Python (3.11 or newer) and make.
 #
 # What they need is installed into virtual environments below this folder, with the versions of constraints.txt, and
 # again only when pyproject.toml or constraints.txt has changed: the project itself is installed editable.
@@ -6,11 +6,13 @@
 PYTHON ?= python3
 OUT ?=
 PYTEST_ARGS ?=
+BENCH_ARGS ?=
 # Tests run side by side, on no more cores than they can fill; `make test PYTEST_WORKERS=0` runs them one by one.
 PYTEST_WORKERS ?= auto --maxprocesses=8
 
 ENV := .venv
 LOWEST_ENV := .venv-lowest
+PEER_ENV := .venv-peer
 RECIPE := pyproject.toml constraints.txt
 PIP := -m pip install --quiet --disable-pip-version-check
 
@@ -19,7 +21,7 @@ TORCH := $(shell grep '^torch==' constraints.txt)
 LOWEST := gymnasium==1.1.0 numpy==2.0.0 pydantic==2.10.0 pluggy==1.5.0 stable-baselines3==2.7.0
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test check format test-lowest clean python
+.PHONY: help demo test check format test-lowest bench bench-peer clean python
 
 help:
 	@echo "make demo         train, evaluate and film a CartPole policy from the shipped demonstrations"
@@ -27,6 +29,8 @@ help:
 	@echo "make check        run ruff (lint and format) and mypy"
 	@echo "make format       let ruff mend what it can"
 	@echo "make test-lowest  run the tests with the lowest supported gymnasium, numpy, pydantic, pluggy and SB3"
+	@echo "make bench        measure how fast it is (minutes; BENCH_ARGS='training --quick --write' and the like)"
+	@echo "make bench-peer   make the environment of the reference library, which make bench then measures beside it"
 	@echo "make clean        remove the environments and caches; runs are kept"
 	@echo "Another Python:   make test PYTHON=python3.12"
 
@@ -48,8 +52,13 @@ format: $(ENV)/.with-dev
 test-lowest: $(LOWEST_ENV)/.with-dev
 	$(LOWEST_ENV)/bin/python -m pytest -n $(PYTEST_WORKERS) $(PYTEST_ARGS)
 
+bench: $(ENV)/.with-dev
+	$(ENV)/bin/python tests/benchmarks/run.py $(BENCH_ARGS)
+
+bench-peer: $(PEER_ENV)/.with-imitation
+
 clean:
-	rm -rf $(ENV) $(LOWEST_ENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
+	rm -rf $(ENV) $(LOWEST_ENV) $(PEER_ENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis build dist
 
 # --- environments -------------------------------------------------------------------------------------------------
 
@@ -66,6 +75,12 @@ $(ENV)/.with-dev: $(ENV)/.with-torch
 $(LOWEST_ENV)/.with-dev: $(LOWEST_ENV)/.with-torch
 	@echo "Installing mimetic with the lowest releases that it supports (quiet, takes a while) ..."
 	$(LOWEST_ENV)/bin/python $(PIP) $(TORCH) $(LOWEST) -e '.[dev]'
+	@touch $@
+
+# sacred, which it needs, imports pkg_resources; setuptools 81 no longer has it.
+$(PEER_ENV)/.with-imitation: $(PEER_ENV)/.with-torch
+	@echo "Installing the reference library (quiet, takes a while) ..."
+	$(PEER_ENV)/bin/python $(PIP) 'setuptools<81' 'imitation==1.0.1'
 	@touch $@
 
 # torch comes first and alone: it is most of the download, and the rest is then fitted to the pinned release.

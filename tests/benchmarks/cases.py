@@ -42,8 +42,31 @@ def data_of(case: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
     if case["policy"] == "cnn":
         images = rng.integers(0, 256, (N_IMAGES, 4, 84, 84), np.uint8)
         return images, rng.integers(0, case["acts"], N_IMAGES)
-    obs = rng.standard_normal((N_ROWS, case["obs"])).astype(np.float32)
+    n_rows = case.get("n_rows", N_ROWS)
+    obs = rng.standard_normal((n_rows, case["obs"]), np.float32)
     if case["discrete"]:
         return obs, (obs[:, 0] > 0).astype(np.int64)
     rule = rng.standard_normal((case["obs"], case["acts"])) / np.sqrt(case["obs"])
-    return obs, np.tanh(obs @ rule + 0.3 * rng.standard_normal((N_ROWS, case["acts"]))).astype(np.float32)
+    return obs, np.tanh(obs @ rule + 0.3 * rng.standard_normal((n_rows, case["acts"]))).astype(np.float32)
+
+
+# --- data -------------------------------------------------------------------------------------------------------
+
+
+def data_case(source: str, n_rows: int = 200_000) -> dict[str, Any]:
+    """Describe demonstrations: how many, and in which form they are at hand."""
+    return {"source": source, "n_rows": n_rows, "obs": 17, "acts": 6, "discrete": False, "policy": "mlp"}
+
+
+def columns_of(case: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+    """Return as many rows as a case has."""
+    rng = np.random.default_rng(0)
+    obs = rng.standard_normal((case["n_rows"], case["obs"]), np.float32)
+    return obs, np.clip(rng.standard_normal((case["n_rows"], case["acts"]), np.float32), -1.0, 1.0)
+
+
+def pieces_of(case: dict[str, Any], length: int = 1000) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Cut the rows into episodes: T + 1 observations and T actions each."""
+    obs, acts = columns_of(case)
+    starts = range(0, len(acts), length)
+    return [(np.concatenate([obs[i : i + length], obs[i : i + 1]]), acts[i : i + length]) for i in starts]

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import torch
-from cases import data_of, spaces_of
+from cases import columns_of, data_of, pieces_of, spaces_of
 from foreign import ForeignPolicy
 from imitation.algorithms import bc
-from imitation.data.types import Transitions
+from imitation.data import serialize
+from imitation.data.types import Trajectory, Transitions
 from imitation.util import logger as imitation_logger
 from stable_baselines3.common.policies import ActorCriticCnnPolicy, ActorCriticPolicy
 
@@ -44,4 +46,33 @@ def train(case: dict[str, Any]) -> Callable[[int], None]:
     return lambda n: trainer.train(n_batches=n)
 
 
-CONTESTANTS = {"train": train}
+def ready(case: dict[str, Any]) -> Callable[[int], None]:
+    """Take demonstrations and draw the first batch."""
+    obs_space, action_space = spaces_of(case)
+    trainer = bc.BC(
+        observation_space=obs_space,
+        action_space=action_space,
+        rng=np.random.default_rng(0),
+        device="cpu",
+        custom_logger=imitation_logger.configure(tempfile.mkdtemp(), []),
+    )
+    folder = Path(tempfile.mkdtemp()) / "saved"
+    if case["source"] != "transitions":
+        demonstrations: Any = [Trajectory(obs=o, acts=a, infos=None, terminal=True) for o, a in pieces_of(case)]
+    else:
+        obs, acts = columns_of(case)
+        infos, dones = np.array([{}] * len(obs)), np.zeros(len(obs), bool)
+        demonstrations = Transitions(obs=obs, acts=acts, infos=infos, next_obs=obs, dones=dones)
+
+    if case["source"] == "file":
+        serialize.save(folder, demonstrations)
+
+    def run(n: int) -> None:
+        for _ in range(n):
+            trainer.set_demonstrations(serialize.load(folder) if folder.exists() else demonstrations)
+            next(iter(trainer._demo_data_loader))
+
+    return run
+
+
+CONTESTANTS = {"train": train, "ready": ready}

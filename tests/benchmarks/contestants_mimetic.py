@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 import torch
-from cases import data_of, spaces_of
+from cases import columns_of, data_of, pieces_of, spaces_of
 from foreign import ForeignPolicy
 
-from mimetic import save_demonstrations
-from mimetic.logs import configure
+from mimetic import load_demonstrations, save_demonstrations
+from mimetic.logs import HierarchicalLogger, configure
 from mimetic.run import execute
 from mimetic.types import Trajectory, TransitionsMinimal
 from mimetic_bc import BC
@@ -51,7 +51,10 @@ def episodes_of(obs: np.ndarray, acts: np.ndarray, n: int = 20) -> list[Trajecto
     """Cut rows into ``n`` episodes."""
     size = len(acts) // n
     starts = range(0, len(acts) - size + 1, size)
-    return [Trajectory(np.resize(obs[i : i + size], (size + 1, *obs.shape[1:])), acts[i : i + size], None, True) for i in starts]
+    return [
+        Trajectory(np.resize(obs[i : i + size], (size + 1, *obs.shape[1:])), acts[i : i + size], None, True)
+        for i in starts
+    ]
 
 
 def run_file(case: dict[str, Any]) -> Callable[[int], None]:
@@ -76,4 +79,30 @@ def run_file(case: dict[str, Any]) -> Callable[[int], None]:
     return run
 
 
-CONTESTANTS = {"auto": trainer("auto"), "autograd": trainer("autograd"), "run file": run_file}
+def ready(case: dict[str, Any]) -> Callable[[int], None]:
+    """Take demonstrations, check them, and draw the first batch."""
+    obs_space, action_space = spaces_of(case)
+    bc = BC(
+        observation_space=obs_space,
+        action_space=action_space,
+        rng=np.random.default_rng(0),
+        device="cpu",
+        custom_logger=HierarchicalLogger([]),
+    )
+    demonstrations: Any = columns_of(case)
+    if case["source"] != "transitions":
+        demonstrations = [Trajectory(obs, acts, None, True) for obs, acts in pieces_of(case)]
+    file = Path(tempfile.mkdtemp()) / "data.safetensors"
+    if case["source"] == "file":
+        save_demonstrations(demonstrations, file, observation_space=obs_space, action_space=action_space)
+
+    def run(n: int) -> None:
+        for _ in range(n):
+            bc.set_demonstrations(load_demonstrations(file) if file.exists() else demonstrations)
+            assert bc._batches is not None
+            next(iter(bc._batches.epoch(0)))
+
+    return run
+
+
+CONTESTANTS = {"auto": trainer("auto"), "autograd": trainer("autograd"), "run file": run_file, "ready": ready}

@@ -1,9 +1,10 @@
-"""What the machine gives someone who writes the loop for one case by hand: the actor alone, nothing logged or checked."""
+"""What the machine gives someone who writes the loop for one case: the actor alone, nothing logged or checked."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import torch
@@ -27,8 +28,8 @@ def batches(obs: Tensor, acts: Tensor, size: int, n: int) -> Iterator[tuple[Tens
     """Yield ``n`` shuffled batches, gathering 64 at once, images one by one."""
     chunk = size * (CHUNK if obs.dim() == 2 else 1)
     while True:
-        for rows in torch.randperm(len(obs)).split(chunk):
-            for pair in zip(obs[rows].split(size), acts[rows].split(size), strict=True):
+        for rows in torch.split(torch.randperm(len(obs)), chunk):
+            for pair in zip(torch.split(obs[rows], size), torch.split(acts[rows], size), strict=True):
                 if n == 0:
                     return
                 n -= 1
@@ -39,14 +40,21 @@ def make_actor(case: dict[str, Any]) -> nn.Sequential:
     """Build the actor's network."""
     torch.manual_seed(0)
     widths = [case["obs"], *case["widths"]]
-    hidden = [layer for a, b in zip(widths, widths[1:], strict=False) for layer in (nn.Linear(a, b), nn.Tanh())]
+    hidden = [layer for a, b in pairwise(widths) for layer in (nn.Linear(a, b), nn.Tanh())]
     return nn.Sequential(*hidden, nn.Linear(widths[-1], case["acts"]))
 
 
 def make_cnn(case: dict[str, Any]) -> nn.Sequential:
     """Build the Nature CNN."""
     torch.manual_seed(0)
-    convolutions = [nn.Conv2d(4, 32, 8, 4), nn.ReLU(), nn.Conv2d(32, 64, 4, 2), nn.ReLU(), nn.Conv2d(64, 64, 3), nn.ReLU()]
+    convolutions = [
+        nn.Conv2d(4, 32, 8, 4),
+        nn.ReLU(),
+        nn.Conv2d(32, 64, 4, 2),
+        nn.ReLU(),
+        nn.Conv2d(64, 64, 3),
+        nn.ReLU(),
+    ]
     return nn.Sequential(*convolutions, nn.Flatten(), nn.Linear(3136, 512), nn.ReLU(), nn.Linear(512, case["acts"]))
 
 
@@ -83,25 +91,25 @@ def autograd(case: dict[str, Any]) -> Callable[[int], None]:
             outputs = net(some_obs)
             loss = categorical_loss(outputs, some_acts) if is_discrete else gaussian_loss(outputs, log_std, some_acts)
             optimizer.zero_grad()
-            loss.backward()
+            loss.backward()  # type: ignore[no-untyped-call]  # torch's
             optimizer.step()
 
     return run
 
 
 def by_hand(case: dict[str, Any]) -> Callable[[int], None]:
-    """A backward pass written for this case, on one flat vector of parameters, and torch's fused Adam called directly."""
+    """A backward pass written for this case, on one flat vector, and torch's fused Adam called directly."""
     obs, acts = rows_of(case)
     size, is_discrete = case["batch"], case["discrete"]
     widths = [case["obs"], *case["widths"], case["acts"]]
-    shapes = [shape for a, b in zip(widths, widths[1:], strict=False) for shape in ((b, a), (b,))]
+    shapes = [shape for a, b in pairwise(widths) for shape in ((b, a), (b,))]
     shapes += [] if is_discrete else [(case["acts"],)]
     vector = torch.cat([p.detach().reshape(-1) for p in make_actor(case).parameters()])
     if not is_discrete:
         vector = torch.cat([vector, torch.zeros(case["acts"])])
     gradient, average, square, step = *(torch.zeros_like(vector) for _ in range(3)), torch.zeros(())
     values, slopes = (
-        [part.view(shape) for part, shape in zip(v.split([math.prod(s) for s in shapes]), shapes, strict=True)]
+        [part.view(shape) for part, shape in zip(torch.split(v, [math.prod(s) for s in shapes]), shapes, strict=True)]
         for v in (vector, gradient)
     )
     weights, biases, into_weights, into_biases = values[0:-1:2], values[1::2], slopes[0:-1:2], slopes[1::2]

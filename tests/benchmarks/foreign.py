@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import gymnasium as gym
 import torch
 from stable_baselines3.common.policies import ActorCriticPolicy
 from stable_baselines3.common.torch_layers import BaseFeaturesExtractor
 from torch import nn
+
+if TYPE_CHECKING:
+    import gymnasium as gym
 
 
 class NormalisedFeatures(BaseFeaturesExtractor):
@@ -29,10 +31,11 @@ class ForeignPolicy(ActorCriticPolicy):
     """Evaluates actions in its own way, so that nobody else may."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, features_extractor_class=NormalisedFeatures, **kwargs)
+        kwargs["features_extractor_class"] = NormalisedFeatures
+        super().__init__(*args, **kwargs)
 
     def evaluate_actions(
-        self, obs: torch.Tensor, actions: torch.Tensor
+        self, obs: Any, actions: torch.Tensor
     ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor | None]:
         """Return values, log-probabilities and entropies."""
         features = self.extract_features(obs)

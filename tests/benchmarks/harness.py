@@ -26,7 +26,7 @@ HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
 PEER_PYTHON = ROOT / ".venv-peer" / "bin" / "python"
 
-ONE_THREAD = {name: "1" for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")}
+ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), "1")
 """Everything is measured on one thread, whoever computes."""
 
 
@@ -70,6 +70,14 @@ class Samples:
     def over(self, other: Samples) -> Samples:
         """Divide round by round."""
         return Samples(tuple(a / b for a, b in zip(self.values, other.values, strict=True)))
+
+    def scaled(self, factor: float) -> Samples:
+        """Multiply each by ``factor``."""
+        return Samples(tuple(factor * value for value in self.values))
+
+    def inverse(self, factor: float = 1.0) -> Samples:
+        """Divide ``factor`` by each: seconds from rates, say."""
+        return Samples(tuple(factor / value for value in self.values))
 
     def show(self, digits: int = 3) -> str:
         """Write the median and the quartiles."""
@@ -145,6 +153,10 @@ class Worker:
             raise RuntimeError(f"{contestant}: {answer['error']}")
         return float(answer["cpu_s"])
 
+    def asks(self, contestant: str, case: Mapping[str, Any]) -> Callable[[int], float]:
+        """Return the function that measures so many units of a case."""
+        return lambda n: self.measure(contestant, case, n)
+
     def close(self) -> None:
         """End the process."""
         self._requests.close()
@@ -199,7 +211,9 @@ def rates(
     return {name: Samples(tuple(values)) for name, values in collected.items()}
 
 
-def child_cpu_seconds(command: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: Path | None = None) -> float:
+def child_cpu_seconds(
+    command: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: Path | None = None
+) -> float:
     """Run a command to its end and return the CPU seconds it took, its children's included."""
     import resource
 
@@ -236,7 +250,9 @@ class Machine:
     def sentence(self) -> str:
         """Say it in a sentence."""
         mine = ", ".join(f"{name} {number}" for name, number in self.versions.items())
-        text = f"{self.processor}, {self.cores} cores, {self.memory_gib} GiB, {self.system}; Python {self.python}, {mine}"
+        text = (
+            f"{self.processor}, {self.cores} cores, {self.memory_gib} GiB, {self.system}; Python {self.python}, {mine}"
+        )
         if self.peer_versions:
             peer = ", ".join(f"{name} {number}" for name, number in self.peer_versions.items())
             text += f". The reference beside it: {peer}"
@@ -275,7 +291,7 @@ def _version(name: str) -> str:
 
 
 def _peer_versions(peer: Path, names: Sequence[str]) -> dict[str, str]:
-    code = "import json,sys; from importlib.metadata import version; print(json.dumps({n: version(n) for n in sys.argv[1:]}))"
+    code = "import json, sys, importlib.metadata as m; print(json.dumps({n: m.version(n) for n in sys.argv[1:]}))"
     done = subprocess.run([str(peer), "-c", code, *names], check=True, capture_output=True, text=True)
     found: dict[str, str] = json.loads(done.stdout)
     return found

@@ -41,7 +41,7 @@ def _contestants(case: dict[str, Any], running: Mapping[str, Worker]) -> dict[st
     if case["n_envs"] == 1:
         absent |= {"collect, native", "eval, native"}
     return {
-        label: lambda n, module=module, name=name: running[module].measure(name, case, n)
+        label: running[module].asks(name, case)
         for label, (module, name, _) in _COLUMNS.items()
         if module in running and label not in absent
     }

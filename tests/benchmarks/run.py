@@ -50,7 +50,7 @@ def with_results(page: str, machine: Machine, settings: Settings, tables: list[T
         if not pattern.search(page):
             raise SystemExit(f"{PAGE}: has no mark {begin!r}")
         section = f"{begin}\n\n{table.markdown()}\n\n{about}\n\n{end}"
-        page = pattern.sub(lambda _, section=section: section, page)
+        page = pattern.sub(section.replace("\\", r"\\"), page)
     return page
 
 

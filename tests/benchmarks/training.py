@@ -31,7 +31,11 @@ _COLUMNS = {
 
 def run(settings: Settings) -> list[Table]:
     """Measure every case."""
-    modules = {"contestants_mimetic": sys.executable, "contestants_raw": sys.executable, "contestants_imitation": settings.peer}
+    modules = {
+        "contestants_mimetic": sys.executable,
+        "contestants_raw": sys.executable,
+        "contestants_imitation": settings.peer,
+    }
     speeds = Table("training", "Training", ["case", *_COLUMNS.values()])
     shares = Table("training-shares", "Beside the raw loops", ["case", "`autograd` / raw autograd", "`auto` / by hand"])
     with workers(modules) as running:
@@ -54,7 +58,7 @@ def _contestants(case: dict[str, Any], running: Mapping[str, Worker]) -> dict[st
     }
     absent = {"mlp": set(), "foreign": {"raw autograd", "by hand", "run file", "auto"}, "cnn": {"by hand", "auto"}}
     return {
-        label: lambda n, module=module, name=name: running[module].measure(name, case, n)
+        label: running[module].asks(name, case)
         for label, (module, name) in known.items()
         if module in running and label not in absent[case["policy"]]
     }

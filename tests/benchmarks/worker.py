@@ -1,8 +1,8 @@
 """Answers how long things take; the other end of ``harness.Worker``. Runs in any Python: it imports the library only.
 
-``python worker.py MODULE READ WRITE``: reads requests, one JSON object a line, from the descriptor READ, and writes answers
-to WRITE. MODULE, beside this file, has ``CONTESTANTS``: functions by name that take a case and return a function that
-does n units of it.
+``python worker.py MODULE READ WRITE``: reads requests, one JSON object a line, from the descriptor READ, and writes
+answers to WRITE. MODULE, beside this file, has ``CONTESTANTS``: functions by name that take a case and return a
+function that does n units of it.
 """
 
 import importlib
@@ -11,26 +11,28 @@ import os
 import sys
 import time
 import traceback
+from typing import Any
 
 
-def main():  # noqa: ANN201  # this file knows no version of Python newer than the reference library's
+def main() -> None:
     """Answer until the requests end."""
     module = importlib.import_module(sys.argv[1])
     requests, answers = os.fdopen(int(sys.argv[2])), os.fdopen(int(sys.argv[3]), "w")
-    case, ready = None, {}
+    case: Any = None
+    ready: dict[str, Any] = {}
     for line in requests:
         request = json.loads(line)
         if request["case"] != case:
             case, ready = request["case"], {}
         try:
-            answer = {"cpu_s": measure(module, request, ready)}
+            answer: dict[str, Any] = {"cpu_s": measure(module, request, ready)}
         except BaseException:
             answer = {"error": traceback.format_exc()}
         answers.write(json.dumps(answer) + "\n")
         answers.flush()
 
 
-def measure(module, request, ready):  # noqa: ANN001, ANN201
+def measure(module: Any, request: dict[str, Any], ready: dict[str, Any]) -> float:
     """Do the units and return the CPU seconds they took; getting ready does not count."""
     name = request["contestant"]
     if name not in ready:
