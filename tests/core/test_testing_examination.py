@@ -90,6 +90,17 @@ def test_a_plugin_that_never_ends_is_ended(tmp_path: Path, monkeypatch: pytest.M
     assert re.search(FATAL["hangs at import"].reason, report.reason)
 
 
+def test_what_a_plugin_leaves_running_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    plugin = "import threading, time\nthreading.Thread(target=time.sleep, args=(1000,)).start()\n" + good_plugin(
+        "acme.policy", "acme_mimetic"
+    ).replace("\n    ", "\n")
+    monkeypatch.syspath_prepend(fake_distribution(tmp_path, plugin=plugin))
+
+    report = examined(tmp_path, timeout_s=60, depth=lambda _: Depth.ENTRIES)["acme"]
+
+    assert (report.state, report.ok) == (PluginState.ACTIVE, True)
+
+
 def test_a_heavy_import_is_an_error(reports: dict[str, PluginReport]) -> None:
     report = reports[VENDORS["heavy import"]]
 

@@ -19,7 +19,7 @@ SUMMARIES = {
     "eval": "evaluate a policy",
     "collect": "roll out a policy and keep what it did as demonstrations",
     "data": "look at demonstrations before they are learned from",
-    "plugins": "list what is installed, and why something is not",
+    "plugins": "list and check what is installed, say why something is not used, begin a plugin",
     "config": "check, resolve, describe or start a run file",
 }
 """The built-in commands, in the order in which people need them."""

@@ -40,6 +40,7 @@ def main(job: Mapping[str, Any]) -> None:
             inspect_plugin(_candidate(job["candidate"]), Teller(file), Depth(job["depth"]))
         finally:
             os.chdir(os.path.dirname(folder))
+    os._exit(0)  # whatever the plugin left running
 
 
 def inspect_plugin(candidate: Candidate, tell: Teller, depth: Depth) -> None:
