@@ -77,10 +77,10 @@ $(LOWEST_ENV)/.with-dev: $(LOWEST_ENV)/.with-torch
 	$(LOWEST_ENV)/bin/python $(PIP) $(TORCH) $(LOWEST) -e '.[dev]'
 	@touch $@
 
-# sacred, which it needs, imports pkg_resources; setuptools 81 no longer has it.
+# sacred, which it needs, imports pkg_resources; setuptools 81 no longer has it. It films with moviepy.
 $(PEER_ENV)/.with-imitation: $(PEER_ENV)/.with-torch
 	@echo "Installing the reference library (quiet, takes a while) ..."
-	$(PEER_ENV)/bin/python $(PIP) 'setuptools<81' 'imitation==1.0.1'
+	$(PEER_ENV)/bin/python $(PIP) 'setuptools<81' 'imitation==1.0.1' 'gymnasium[classic-control]' 'moviepy<2'
 	@touch $@
 
 # torch comes first and alone: it is most of the download, and the rest is then fitted to the pinned release.
