@@ -109,7 +109,8 @@ class _Processes:
         with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder:
             events, complaints = Path(folder, "events"), Path(folder, "stderr")
             events.touch()
-            job = {"path": sys.path, "events": str(events), "depth": depth, "candidate": _plain(candidate)}
+            path = [os.path.abspath(each) for each in sys.path]  # the process works in a folder of its own
+            job = {"path": path, "events": str(events), "depth": depth, "candidate": _plain(candidate)}
             with complaints.open("wb") as stderr:
                 status = self._run(job, stderr, timeout_s)
             told = list(_lines(events))
