@@ -171,7 +171,7 @@ class BCTrainer:
         ends = self._ends_with(is_last)
         measure = is_due or (plan.measure_epoch_ends and (is_last or ends))
         measured = self._engine.step(batch, progress=progress, lr=self._lr(progress), measure=measure)
-        self._move_on(len(batch.acts), is_last)
+        self._move_on(batch.acts.shape[0], is_last)
         if not (is_due or is_last or ends or plan.report_every_batch):
             return None
         values: dict[str, float | None] = {}

@@ -7,7 +7,7 @@ Boxes are flattened (images of bytes divided by 255), categories become one-hot 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import gymnasium as gym
@@ -41,6 +41,9 @@ class InputLeaf:
     divisor: float  # what the numbers are divided by: 255 for images of bytes
     categories: np.ndarray | None = None  # (D,) how many there are of each, for Discrete and MultiDiscrete
     start: np.ndarray | None = None  # (D,) the smallest of each
+    _made: dict[torch.device, torch.Tensor] = field(
+        default_factory=dict, init=False, repr=False
+    )  # offsets, by where they lie
 
     @property
     def key(self) -> str:
@@ -74,7 +77,7 @@ class InputLeaf:
         flat = values.reshape(len(values), -1)
         if self.categories is None:
             return flat.to(dtype) if self.divisor == 1.0 else flat.to(dtype) / self.divisor
-        index = flat.long() + torch.as_tensor(self._offsets(), device=flat.device)
+        index = flat.long() + self._offsets_on(flat.device)
         return torch.zeros(len(flat), self.width, device=flat.device, dtype=dtype).scatter_(1, index, 1.0)
 
     def rows_numpy(self, values: np.ndarray, dtype: np.dtype[Any] = FLOAT64) -> np.ndarray:
@@ -94,6 +97,12 @@ class InputLeaf:
         flat = values.reshape(-1, len(self.categories))
         if ((flat < self.start) | (flat >= self.start + self.categories)).any():
             raise SpaceError(f"an observation {flat.tolist()[:1]} is not in {self.space}")
+
+    def _offsets_on(self, device: torch.device) -> torch.Tensor:
+        """Return them as a tensor, made once: making it waits for the device."""
+        if device not in self._made:
+            self._made[device] = torch.as_tensor(self._offsets(), device=device)
+        return self._made[device]
 
     def _offsets(self) -> np.ndarray:
         """Where in the row each category counts from."""

@@ -66,13 +66,20 @@ class DirectSteps:
         if not active:
             return
         ready = self._ready.get(active) or self._make_ready(active)
+        self._count(active, ready)
+        group = self._optimizer.param_groups[0]
+        assert self._update is not None
+        _apply(self._update, ready, gradients, group, group["weight_decay"] if weight_decay is None else weight_decay)
+
+    def _count(self, active: tuple[int, ...], ready: _Ready) -> None:
+        """Count a step of each, in the way that is cheapest where the counts lie."""
+        if not ready.steps[0].is_cpu:
+            torch._foreach_add_(ready.steps, 1)  # one kernel for all
+            return
         counts = self._counts
         for number, step in zip(active, ready.steps, strict=True):
             counts[number] += 1
             step.fill_(counts[number])
-        group = self._optimizer.param_groups[0]
-        assert self._update is not None
-        _apply(self._update, ready, gradients, group, group["weight_decay"] if weight_decay is None else weight_decay)
 
     def _make_ready(self, active: tuple[int, ...]) -> _Ready:
         parameters = [self._parameters[number] for number in active]

@@ -67,6 +67,7 @@ class MlpEngine:
         self._active_gradients: list[Tensor] = []
         self._aim(coefficients)
         self._rooms: dict[tuple[int, int], _Room] = {}
+        self._inference = torch.inference_mode()
 
     def prepare(self, obs: Any, acts: Tensor) -> Batch:
         """Give what the first layer sees and the targets. (B, D) or (B, D + 1), (B, K)."""
@@ -98,10 +99,10 @@ class MlpEngine:
         """Take one optimiser step on ``batch``; see :class:`Engine`."""
         if lr is not None:
             self.optimizer.param_groups[0]["lr"] = lr
-        with torch.inference_mode():
+        with self._inference:
             if not self._formula.is_constant:
                 self._aim(self._formula.at(progress))
-            n_rows, size = len(batch.acts), self._job.minibatch_size
+            n_rows, size = batch.acts.shape[0], self._job.minibatch_size
             if n_rows <= size:
                 measured = self._differentiate(batch, n_rows, progress, measure)
             else:
@@ -140,7 +141,7 @@ class MlpEngine:
 
     def _differentiate(self, part: Batch, n_total: int, progress: float, measure: bool) -> Measurement | None:
         """Compute the gradient of these rows' share of the mean over ``n_total`` rows, and measure them if asked to."""
-        n_rows = len(part.acts)
+        n_rows = part.acts.shape[0]
         room = self._rooms.get((n_rows, n_total)) or self._make_room(n_rows, n_total)
         rows = part.obs if self._actor.norm is None else self._normal(part.obs, self._actor.norm)
         outputs = self._network.forward(rows, room.space)
