@@ -1,12 +1,18 @@
-"""How fast are episodes collected, and how fast is a policy evaluated? Beside the reference library, on CartPole."""
+"""How fast are episodes collected, and how fast is a policy evaluated? Beside the reference library, on CartPole.
+
+And when does it pay to give environments processes of their own?
+"""
 
 from __future__ import annotations
 
+import json
+import os
+import subprocess
 import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from harness import Samples, Settings, Table, Worker, rates, rounded, say, workers
+from harness import HERE, ONE_THREAD, Samples, Settings, Table, Worker, rates, rounded, say, workers
 from rollout_cases import LONG, rollout_case, title_of
 
 _CASES = [
@@ -33,7 +39,7 @@ def run(settings: Settings) -> list[Table]:
             say(f"rollouts: {title_of(case)}")
             least = case["n_envs"] * LONG * 4 if case["balances"] else case["n_envs"] * 100
             _add(table, case, rates(_contestants(case, running), settings, least=least))
-    return [table]
+    return [table, _processes(settings)]
 
 
 def _contestants(case: dict[str, Any], running: Mapping[str, Worker]) -> dict[str, Callable[[int], float]]:
@@ -60,3 +66,37 @@ def _add(table: Table, case: dict[str, Any], measured: Mapping[str, Samples]) ->
             row.append(f"x{samples.over(reference).show()}: {rounded(samples.median)}/s")
     table.rows.append(row)
     table.data.append({"case": case, "steps_per_s": {label: list(each.values) for label, each in measured.items()}})
+
+
+# --- processes ------------------------------------------------------------------------------------------------------
+
+_STEP_MS = (0, 0.1, 1, 10)
+_WAYS = {"1 environment": (1, False), "2 environments": (2, False), "2 in processes": (2, True)}
+
+
+def _processes(settings: Settings) -> Table:
+    """Evaluate in environments of different cost, by the clock: processes share the work, not the effort."""
+    table = Table(
+        "processes", "Environments in processes", ["a step takes", *(f"{way}, steps/s" for way in _WAYS), "start"]
+    )
+    for ms in _STEP_MS:
+        say(f"rollouts: processes, steps of {ms} ms")
+        answers: dict[str, list[dict[str, float]]] = {way: [] for way in _WAYS}
+        for _ in range(1 if settings.quick else 3):
+            for way, (n_envs, processes) in _WAYS.items():
+                answers[way].append(_busy(ms, n_envs, processes))
+        speeds = [Samples(tuple(answer["steps_per_s"] for answer in answers[way])) for way in _WAYS]
+        start = Samples(tuple(answer["begins_after_s"] for answer in answers["2 in processes"]))
+        table.rows.append([f"{ms} ms", *(speed.show() for speed in speeds), f"{rounded(start.median, 2)} s"])
+        table.data.append({"step_ms": ms, "answers": answers})
+    table.notes.append("Steps per second of the clock; *start* is what processes take until the first step.")
+    return table
+
+
+def _busy(ms: float, n_envs: int, processes: bool) -> dict[str, float]:
+    command = [sys.executable, "-W", "ignore", str(HERE / "busy_world.py"), str(ms), str(n_envs), str(processes)]
+    done = subprocess.run(command, check=False, capture_output=True, text=True, env={**os.environ, **ONE_THREAD})
+    if done.returncode:
+        raise RuntimeError(f"busy_world.py ended with {done.returncode}:\n{done.stderr[-4000:]}")
+    answer: dict[str, float] = json.loads(done.stdout.splitlines()[-1])
+    return answer
