@@ -188,12 +188,16 @@ def workers(modules: Mapping[str, Path | str | None]) -> Iterator[dict[str, Work
 
 
 def rates(
-    contestants: Mapping[str, Callable[[int], float]], settings: Settings, *, least: int = 1
+    contestants: Mapping[str, Callable[[int], float]],
+    settings: Settings,
+    *,
+    least: int = 1,
+    patience: Mapping[str, float] | None = None,
 ) -> dict[str, Samples]:
     """Measure units per CPU second of each contestant, a function that says how long ``n`` units took, in turns.
 
-    The number of units of an answer is chosen so that these take ``settings.seconds``; what comes before the first
-    unit is part of what is measured.
+    The number of units of an answer is chosen so that these take ``settings.seconds``, or so many times as long as
+    ``patience`` says for a contestant; what comes before the first unit is part of what is measured.
     """
     sizes: dict[str, int] = {}
     for name, measure in contestants.items():
@@ -201,7 +205,8 @@ def rates(
         before, n = measure(least), max(least, 4)
         while (took := measure(n) - before) < settings.seconds / 4:
             n *= 4
-        sizes[name] = max(least, round(n * settings.seconds / took))
+        seconds = settings.seconds * (patience or {}).get(name, 1.0)
+        sizes[name] = max(least, round(n * seconds / took))
     collected: dict[str, list[float]] = {name: [] for name in contestants}
     names = list(contestants)
     for number in range(settings.rounds):

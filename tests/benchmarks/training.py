@@ -41,7 +41,7 @@ def run(settings: Settings) -> list[Table]:
     with workers(modules) as running:
         for case in _CASES:
             say(f"training: {title_of(case)}")
-            measured = rates(_contestants(case, running), settings)
+            measured = rates(_contestants(case, running), settings, patience={"run file": 4.0})
             _add_speeds(speeds, case, measured)
             _add_shares(shares, case, measured)
     return [speeds, shares]
