@@ -81,7 +81,7 @@ class BCConfig(ComponentConfig):
     """Optimiser steps between two records of the metrics; the first step has one."""
     engine: Literal["auto", "autograd", "mlp"] = "auto"
     """What computes the steps. ``auto`` takes the fastest that can serve policy, losses, optimiser and device;
-    ``autograd`` serves all, ``mlp`` plain feed-forward policies with the shipped terms and Adam, on the CPU."""
+    ``autograd`` serves all; ``mlp`` plain feed-forward policies, the shipped terms, adam and adamw, on the CPU."""
 
     @model_validator(mode="after")
     def _one_duration(self) -> Self:

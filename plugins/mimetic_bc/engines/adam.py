@@ -55,13 +55,13 @@ class DirectSteps:
         self._ready.clear()
         self._counts.clear()
 
-    def step(self, active: tuple[int, ...], gradients: Sequence[Tensor], weight_decay: float | None = None) -> None:
+    def step(self, active: tuple[int, ...], gradients: Sequence[Tensor], decay: float = 0.0) -> None:
         """Step on the parameters with these numbers by these gradients.
 
-        ``weight_decay`` replaces the optimiser's own: that many times its value is added to a gradient.
+        ``decay`` is added to the optimiser's own weight decay.
         """
         if not self._is_direct:
-            self._step_publicly(active, gradients, weight_decay)
+            self._step_publicly(active, gradients, decay)
             return
         if not active:
             return
@@ -69,7 +69,7 @@ class DirectSteps:
         self._count(active, ready)
         group = self._optimizer.param_groups[0]
         assert self._update is not None
-        _apply(self._update, ready, gradients, group, group["weight_decay"] if weight_decay is None else weight_decay)
+        _apply(self._update, ready, gradients, group, group["weight_decay"] + decay)
 
     def _count(self, active: tuple[int, ...], ready: _Ready) -> None:
         """Count a step of each, in the way that is cheapest where the counts lie."""
@@ -99,20 +99,21 @@ class DirectSteps:
             state["exp_avg_sq"] = torch.zeros_like(parameter, memory_format=torch.preserve_format)
         return state
 
-    def _step_publicly(self, active: tuple[int, ...], gradients: Sequence[Tensor], weight_decay: float | None) -> None:
+    def _step_publicly(self, active: tuple[int, ...], gradients: Sequence[Tensor], decay: float) -> None:
         for parameter in self._parameters:
             parameter.grad = None
         for number, gradient in zip(active, gradients, strict=True):
             self._parameters[number].grad = gradient
         group = self._optimizer.param_groups[0]
-        own = group.get("weight_decay")
-        if weight_decay is not None:
-            group["weight_decay"] = weight_decay
+        if not decay:
+            self._optimizer.step()
+            return
+        own = group["weight_decay"]
+        group["weight_decay"] = own + decay
         try:
             self._optimizer.step()
         finally:
-            if weight_decay is not None:
-                group["weight_decay"] = own
+            group["weight_decay"] = own
 
 
 def _apply(

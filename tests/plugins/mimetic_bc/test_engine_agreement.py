@@ -77,6 +77,7 @@ class Case:
     lrs: tuple[float, ...] = ()  # of the first steps; after that the rate is left alone
     has_ones: bool = True  # the data end with a column of ones
     is_sb3: bool = False
+    optimizer: type[torch.optim.Optimizer] = torch.optim.Adam
 
 
 # --- cases by chance --------------------------------------------------------------------------------------------
@@ -124,6 +125,7 @@ def cases(draw: st.DrawFn) -> Case:
         max_grad_norm=draw(st.sampled_from([None, None, 1e-2, 1.0])),
         lrs=tuple(draw(st.lists(st.sampled_from([1e-2, 1e-3, 0.0]), max_size=2))),
         has_ones=draw(st.booleans()),
+        optimizer=draw(st.sampled_from([torch.optim.Adam, torch.optim.AdamW])),
     )
 
 
@@ -197,7 +199,7 @@ def make_job(case: Case, policy: ActorCriticPolicy, **adam: Any) -> Job:
     return Job(
         policy=policy,
         terms=case.terms,
-        optimizer=OptimizerChoice(torch.optim.Adam, {"lr": 1e-3, **adam}),
+        optimizer=OptimizerChoice(case.optimizer, {"lr": 1e-3, **adam}),
         device=CPU,
         batch_size=case.batch_size,
         minibatch_size=case.minibatch_size,
@@ -260,7 +262,7 @@ def gradients(kind: type[Engine], case: Case) -> list[torch.Tensor]:
 
     An Adam that forgets at once has it as its average.
     """
-    case = replace(case, lrs=())
+    case = replace(case, lrs=(), optimizer=torch.optim.Adam)
     policy = make_policy(case)
     engine = make_engine(kind, case, make_job(case, policy, betas=(0.0, 0.999)))
     batches = make_data(case, Form(prepare=engine.prepare))

@@ -176,7 +176,7 @@ def adam_with(**settings: Any) -> OptimizerChoice:
         (lambda: make_job(policy=make_policy(spaces.Discrete(300))), "an action has 300 choices"),
         (lambda: make_job(policy=NATURE(IMAGES, TWO, lambda _: 1e-3)), "observations pass through Nature"),
         (lambda: make_job(device=torch.device("cuda")), "the device is cuda"),
-        (lambda: make_job(optimizer=OptimizerChoice(torch.optim.SGD)), "the optimiser is SGD, not Adam"),
+        (lambda: make_job(optimizer=OptimizerChoice(torch.optim.SGD)), "the optimiser is SGD, neither Adam nor AdamW"),
         (lambda: make_job(optimizer=adam_with(amsgrad=True)), "Adam is asked for with amsgrad"),
         (lambda: make_job(optimizer=adam_with(lr=torch.tensor(0.1))), "a setting of Adam is a tensor"),
         (lambda: make_job(terms=TERMS["foreign"]), "loss term 'mine' is none of"),
@@ -206,7 +206,9 @@ def test_a_run_file_that_names_it_is_told_why_it_cannot() -> None:
         "algorithm": {"name": "bc", "n_batches": 1, "engine": "mlp", "optimizer": {"name": "sgd"}},
     }
 
-    with pytest.raises(ConfigError, match="engine: 'mlp' cannot serve this training: the optimiser is SGD, not Adam"):
+    with pytest.raises(
+        ConfigError, match="engine: 'mlp' cannot serve this training: the optimiser is SGD, neither Adam nor AdamW"
+    ):
         execute(config)
 
 

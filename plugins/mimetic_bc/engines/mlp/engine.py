@@ -23,7 +23,7 @@ from mimetic_bc.engines.mlp.unserved import UnservedError
 from mimetic_bc.engines.mlp.weights import FlatWeights
 from mimetic_bc.optimizers import OptimizerChoice
 
-_SETTINGS = {"lr", "betas", "eps"}
+_SETTINGS = {torch.optim.Adam: {"lr", "betas", "eps"}, torch.optim.AdamW: {"lr", "betas", "eps", "weight_decay"}}
 _MOST_SIZES = 8  # of batches whose memory is kept
 
 
@@ -36,7 +36,7 @@ class _Room:
 
 
 class MlpEngine:
-    """Trains plain feed-forward actors on the shipped terms with Adam, by hand; see :class:`Engine`."""
+    """Trains plain feed-forward actors on the shipped terms with Adam or AdamW, by hand; see :class:`Engine`."""
 
     name: ClassVar[str] = "mlp"
 
@@ -67,6 +67,7 @@ class MlpEngine:
         self._active_gradients: list[Tensor] = []
         self._aim(coefficients)
         self._rooms: dict[tuple[int, int], _Room] = {}
+        self._adds_l2 = job.max_grad_norm is not None or job.optimizer.cls is not torch.optim.Adam
         self._inference = torch.inference_mode()
 
     def prepare(self, obs: Any, acts: Tensor) -> Batch:
@@ -107,11 +108,14 @@ class MlpEngine:
                 measured = self._differentiate(batch, n_rows, progress, measure)
             else:
                 measured = self._accumulate(batch, n_rows, size, progress, measure)
-            l2 = self._coefficients.l2
+            decay = self._coefficients.l2
+            if decay and self._adds_l2:
+                self._add_l2(decay)
+                decay = 0.0
             if self._job.max_grad_norm is not None:
-                norm, l2 = self._clip(self._job.max_grad_norm), 0.0
+                norm = self._clip(self._job.max_grad_norm)
                 measured = measured and replace(measured, grad_norm=norm)
-            self._steps.step(self._active, self._active_gradients, l2)
+            self._steps.step(self._active, self._active_gradients, decay)
         return measured
 
     def state_dict(self) -> dict[str, Any]:
@@ -165,15 +169,17 @@ class MlpEngine:
         gradient.copy_(total)
         return add_up(shares)
 
+    def _add_l2(self, weight: float) -> None:
+        """Add the gradient of l2, where it must be part of the gradient and not of Adam's own weight decay."""
+        values, gradient = self._weights.vector, self._weights.gradient
+        actor, rest = slice(None, self._weights.ends[1]), slice(self._weights.ends[1], None)
+        gradient[actor].add_(values[actor], alpha=weight)
+        torch.mul(values[rest], weight, out=gradient[rest])  # nothing else overwrites it
+
     def _clip(self, greatest: float) -> Tensor:
         """Scale the gradient down to the greatest norm that is allowed; return the norm that it had."""
-        values, gradient, l2 = self._weights.vector, self._weights.gradient, self._coefficients.l2
-        if l2:
-            actor, rest = slice(None, self._weights.ends[1]), slice(self._weights.ends[1], None)
-            gradient[actor].add_(values[actor], alpha=l2)
-            torch.mul(values[rest], l2, out=gradient[rest])  # nothing else overwrites it
         pieces = self._active_gradients
-        norm = torch.linalg.vector_norm(torch.cat(pieces)) if pieces else gradient.new_zeros(())
+        norm = torch.linalg.vector_norm(torch.cat(pieces)) if pieces else self._weights.vector.new_zeros(())
         scale = (greatest / (norm + 1e-6)).clamp_(max=1.0)
         for piece in pieces:
             piece.mul_(scale)
@@ -219,16 +225,17 @@ def _read_job(job: Job) -> tuple[Actor, FlatWeights, Head, Formula]:
 
 
 def _check_optimizer(choice: OptimizerChoice) -> None:
-    """Accept torch's Adam with plain settings.
+    """Accept torch's Adam and AdamW with plain settings.
 
     Raises:
         UnservedError: it is another optimiser, or one of its settings is not plain.
     """
-    if choice.cls is not torch.optim.Adam:
-        raise UnservedError(f"the optimiser is {choice.cls.__name__}, not Adam")
-    foreign = sorted(key for key, value in choice.kwargs.items() if key not in _SETTINGS and value)
+    name = choice.cls.__name__
+    known = _SETTINGS.get(choice.cls)
+    if known is None:
+        raise UnservedError(f"the optimiser is {name}, neither Adam nor AdamW")
+    foreign = sorted(key for key, value in choice.kwargs.items() if key not in known and value)
     if foreign:
-        raise UnservedError(f"Adam is asked for with {', '.join(foreign)}")
-    numbers = [choice.kwargs.get("lr", 0.0), choice.kwargs.get("eps", 0.0), *choice.kwargs.get("betas", ())]
-    if not all(isinstance(number, int | float) for number in numbers):
-        raise UnservedError("a setting of Adam is a tensor")
+        raise UnservedError(f"{name} is asked for with {', '.join(foreign)}")
+    if any(isinstance(value, Tensor) for value in (*choice.kwargs.values(), *choice.kwargs.get("betas", ()))):
+        raise UnservedError(f"a setting of {name} is a tensor")
