@@ -6,6 +6,7 @@ for a small net. That function is private to torch, so wherever it is missing or
 another implementation, and where a hook wants to see the steps, the optimiser's public ``step`` is called.
 """
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -48,10 +49,9 @@ class DirectSteps:
 
     def look_again(self) -> None:
         """Notice what others did to the optimiser: state was loaded, say, or a hook registered."""
-        watched = self._optimizer._optimizer_step_pre_hooks or self._optimizer._optimizer_step_post_hooks
         group = self._optimizer.param_groups[0]
         unusual = len(self._optimizer.param_groups) > 1 or not group.get("fused") or any(map(group.get, _UNUSUAL))
-        self._is_direct = self._update is not None and not watched and not unusual
+        self._is_direct = self._update is not None and not _is_watched(self._optimizer) and not unusual
         self._ready.clear()
         self._counts.clear()
 
@@ -139,6 +139,14 @@ def _apply(
         amsgrad=False,
         maximize=False,
     )
+
+
+def _is_watched(optimizer: torch.optim.Optimizer) -> bool:
+    """Whether a hook on this optimiser, or on all, wants to see its steps."""
+    own = (optimizer._optimizer_step_pre_hooks, optimizer._optimizer_step_post_hooks)
+    module = sys.modules[torch.optim.Optimizer.__module__]
+    everyones = (getattr(module, f"_global_optimizer_{when}_hooks", None) for when in ("pre", "post"))
+    return any(own) or any(everyones)
 
 
 def _find_update(optimizer: torch.optim.Optimizer) -> Update | None:

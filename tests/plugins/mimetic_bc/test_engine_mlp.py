@@ -11,6 +11,7 @@ import torch
 from gymnasium import spaces
 from stable_baselines3.common.policies import ActorCriticCnnPolicy, ActorCriticPolicy
 from torch import nn
+from torch.optim.optimizer import register_optimizer_step_post_hook
 
 from cloning import OBS, TWO, Memory, policy_for, sign_demonstrations, silent, weights_of
 from mimetic.algorithms import Batch
@@ -416,6 +417,18 @@ def test_a_hook_on_the_optimiser_sees_every_step_and_changes_none() -> None:
     assert len(norms) == 20
     assert min(norms) > 0
     assert difference(watched, other) < 1e-6
+
+
+def test_a_hook_on_all_optimisers_sees_every_step_too() -> None:
+    bc, steps = make_bc(engine="mlp"), []
+    handle = register_optimizer_step_post_hook(lambda *_: steps.append(1))
+    try:
+        bc.train(n_batches=4)
+    finally:
+        handle.remove()
+    bc.train(n_batches=4)
+
+    assert len(steps) == 4
 
 
 def test_without_torchs_private_function_the_public_step_is_taken(monkeypatch: pytest.MonkeyPatch) -> None:
