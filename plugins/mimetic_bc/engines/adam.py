@@ -161,6 +161,6 @@ def _works(update: Update, dtype: torch.dtype, device: torch.device) -> bool:
     value, average, square, step = (torch.tensor([n], dtype=dtype, device=device) for n in (1.0, 0.0, 0.0, 1.0))
     try:
         _apply(update, _Ready([value], [average], [square], [step[0].float()]), [value.clone()], _BOOK, 0.0)
+        return abs(value.item() - 0.5) < 1e-2 and abs(average.item() - 0.1) < 1e-2
     except (TypeError, RuntimeError):
         return False
-    return abs(value.item() - 0.5) < 1e-2 and abs(average.item() - 0.1) < 1e-2
