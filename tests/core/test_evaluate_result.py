@@ -1,7 +1,6 @@
 """What an evaluation says: names that people know, an interval that is worth its level, JSON that can be read."""
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -120,7 +119,7 @@ def test_counted_episodes_do_not_stay_in_memory() -> None:
     told: list[FinishedEpisode] = []
     ledger = Ledger(1, None, told.append)
 
-    ledger.add(replace(finished(0, 0.0, 1), trajectories=(trajectory,)))
+    ledger.add(finished(0, 0.0, 1)._replace(trajectories=(trajectory,)))
 
     assert (told[0].trajectories, ledger.counted[0].trajectories) == ((trajectory,), ())
 

@@ -88,7 +88,7 @@ class PlannedLanes:
         obs, rews, dones, infos = self._venv.step(acts)
         if not dones.any():
             return Moment(obs, rews)
-        return Moment(obs, rews, dones, [_ending(infos[i][PLAYED], i) for i in np.flatnonzero(dones).tolist()])
+        return Moment(obs, rews, dones, [_ending(infos[i][PLAYED], i) for i in dones.nonzero()[0].tolist()])
 
     def finish(self, counted: Sequence[EpisodeRecord]) -> list[EpisodeRecord]:
         """Let the observers of each environment end their work on its own counted episodes."""
@@ -159,38 +159,50 @@ class FoundLanes:
         number, self._next[i] = int(self._next[i]), self._next[i] + self.n_envs
         if not done:
             self._running.leave(i)
-        ending = Ending(
+        trajectory = self._running.finish(i, step) if self._records else None
+        facts = _told_in_columns(step.infos, i) if isinstance(step.infos, Mapping) else _told_in(step.infos[i], done)
+        return Ending(
             env_index=i,
             number=number,
             length=self._running.length(i),
             terminated=terminated,
             truncated=not terminated,
-            next_index=int(self._next[i]) if done else None,
+            next_index=number + self.n_envs if done else None,
             cut=not done,
+            pays_own=facts.pays_own,
+            env_return=facts.env_return,
+            monitor_return=facts.monitor_return,
+            is_success=facts.is_success,
+            trajectories=() if trajectory is None else facts.raw(trajectory),
         )
-        trajectory = self._running.finish(i, step) if self._records else None
-        if isinstance(step.infos, Mapping):
-            return _in_columns(ending, step.infos, trajectory)
-        return _in_infos(ending, step.infos[i], trajectory)
 
 
-def _in_columns(ending: Ending, info: Mapping[str, Any], trajectory: Trajectory | None) -> Ending:
-    """Add what one of gymnasium's vector environments tells of an ending; there is nothing around its environments."""
+class _Told(NamedTuple):
+    """What the infos of an episode's last step tell."""
+
+    pays_own: bool
+    env_return: float | None = None
+    monitor_return: float | None = None
+    is_success: bool | None = None
+    raw: Callable[[Trajectory], tuple[Trajectory, ...]] = lambda trajectory: (trajectory,)
+
+
+def _told_in_columns(info: Mapping[str, Any], i: int) -> _Told:
+    """Read one of gymnasium's vector environments; there is nothing around its environments."""
     last = info.get("final_info", info)
     known = last.get("_is_success")
-    success = bool(last["is_success"][ending.env_index]) if known is not None and known[ending.env_index] else None
-    trajectories = () if trajectory is None else (trajectory,)
-    return ending._replace(pays_own=True, is_success=success, trajectories=trajectories)
+    return _Told(True, is_success=bool(last["is_success"][i]) if known is not None and known[i] else None)
 
 
-def _in_infos(ending: Ending, info: Mapping[str, Any], trajectory: Trajectory | None) -> Ending:
-    """Add what the info of one of several environments tells of an ending."""
+def _told_in(info: Mapping[str, Any], done: bool) -> _Told:
+    """Read the info of one environment; the raw episode of one that was cut is not known."""
     raw = info.get(ROLLOUT)
-    return ending._replace(
+    return _Told(
+        pays_own=False,
         env_return=None if raw is None else float(np.sum(raw["rews"], dtype=np.float64)),
-        monitor_return=None if ending.cut else monitor_return(info),
+        monitor_return=monitor_return(info) if done else None,
         is_success=success_in(info),
-        trajectories=() if trajectory is None or ending.cut else (unwrap_traj(trajectory),),
+        raw=(lambda trajectory: (unwrap_traj(trajectory),)) if done else (lambda trajectory: ()),
     )
 
 

@@ -1,14 +1,13 @@
 """Which of the episodes that were played count? The shortest row 0, 1, 2, ... that is long enough."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from mimetic.envs import EpisodeRecord
 from mimetic.types import Trajectory
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FinishedEpisode:
+class FinishedEpisode(NamedTuple):
     """An episode that was played to its end, counted or not."""
 
     record: EpisodeRecord
@@ -73,4 +72,4 @@ class Ledger:
         self.n_timesteps += episode.record.length
         self._on_counted(episode)
         if self._keeps:
-            self.counted.append(replace(episode, trajectories=()) if episode.trajectories else episode)
+            self.counted.append(episode._replace(trajectories=()) if episode.trajectories else episode)

@@ -63,7 +63,7 @@ def _play(
         if begun is None:
             begun = np.zeros(lanes.n_envs, bool)
         else:
-            for i in np.flatnonzero(begun).tolist():
+            for i in begun.nonzero()[0].tolist():
                 index = playing[i]
                 if index is not None:
                     seeds[i] = seed_of(index)

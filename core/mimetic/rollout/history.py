@@ -56,16 +56,12 @@ class History:
         assert self._rews is not None
         start, stop = int(self._starts[index]), self._n_steps
         self._starts[index] = stop
-        obs = {name: rows.view(start)[:, index].copy() for name, rows in self._obs.items()}
-        if last_obs is not None:
-            for name, leaf in obs_leaves(last_obs).items():
-                obs[name][-1] = leaf
         infos = None
         if self._infos:
             infos = np.empty(stop - start, object)
             infos[:] = [step[index] for step in self._infos[start:]]
         return Trajectory(
-            obs=obs_from_leaves(obs),
+            obs=self._own_obs(index, start, last_obs),
             acts=self._acts.view(start)[:, index].copy(),
             infos=infos,
             terminal=terminated,
@@ -91,6 +87,13 @@ class History:
             self._starts -= surplus
             self._n_steps -= surplus
             self._next_look -= surplus
+
+    def _own_obs(self, index: int, start: int, last_obs: Any) -> Any:
+        obs = {name: rows.view(start)[:, index].copy() for name, rows in self._obs.items()}
+        if last_obs is not None:
+            for name, leaf in obs_leaves(last_obs).items():
+                obs[name][-1] = leaf
+        return obs["obs"] if "obs" in obs else obs_from_leaves(obs)
 
     def _append(self, obs: Any) -> None:
         if isinstance(obs, np.ndarray):

@@ -34,7 +34,7 @@ class RunningEpisodes:
         if over is None:
             return []
         over = over & ~self._left if self._any_left else over
-        return np.flatnonzero(over).tolist()
+        return over.nonzero()[0].tolist()
 
     def length(self, index: int) -> int:
         """Return the length of an environment's episode."""
