@@ -48,11 +48,11 @@ def run(settings: Settings) -> list[Table]:
         table.rows.append(
             [
                 TITLES[how],
+                wall.show(),
+                f"x{wall.over(alone['wall_s']).show()}",
                 cpu.show(),
                 f"x{cpu.over(alone['cpu_s']).show()}",
                 rounded(encoder.median),
-                wall.show(),
-                f"x{wall.over(alone['wall_s']).show()}",
                 rounded(max(growth.values)),
             ]
         )
