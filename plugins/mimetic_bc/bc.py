@@ -25,7 +25,7 @@ from mimetic.storage import open_policy
 from mimetic.types import Demonstrations, Trajectory, TransitionsMinimal, as_demonstrations, check_demonstrations
 from mimetic_bc.bc_logger import BCLogger
 from mimetic_bc.durations import check_batch_sizes, check_count, check_duration
-from mimetic_bc.engines import Job, choose_engine
+from mimetic_bc.engines import Job, choose_engine, choose_precision, facts_of, in_words
 from mimetic_bc.metrics import BCTrainingMetrics
 from mimetic_bc.optimizers import OptimizerChoice, refuse_weight_decay
 from mimetic_bc.rollouts import RolloutStatsComputer
@@ -69,6 +69,8 @@ class BC(DemonstrationAlgorithm):
         device: str | torch.device = "auto",
         custom_logger: HierarchicalLogger | None = None,
         engine: str = "auto",
+        precision: str = "auto",
+        cuda_graphs: bool = True,
     ) -> None:
         """Build the algorithm; demonstrations are checked here, not in the middle of training.
 
@@ -89,6 +91,9 @@ class BC(DemonstrationAlgorithm):
             device: where to train; "auto" takes a GPU when there is one.
             custom_logger: where to log to. None makes one in a temporary folder when it is first used.
             engine: what computes the steps: "auto", "autograd" or "mlp".
+            precision: what forward passes are calculated in: "full", the precision of the weights, "bfloat16", or
+                "auto", which takes bfloat16 for policies with convolutions on a GPU that has it.
+            cuda_graphs: on a GPU, record the passes of a step once and replay them, where the policy allows it.
 
         Raises:
             ConfigError: a number is out of range, or ``weight_decay`` is given: use ``l2_weight``.
@@ -114,7 +119,16 @@ class BC(DemonstrationAlgorithm):
             WeightedTerm("l2", float(l2_weight), half_squared_norm),
         )
         optimizer = OptimizerChoice(optimizer_cls, optimizer_kwargs)
-        self._job = Job(self._policy, terms, optimizer, self._device, self.batch_size, self.minibatch_size)
+        self._job = Job(
+            policy=self._policy,
+            terms=terms,
+            optimizer=optimizer,
+            device=self._device,
+            batch_size=self.batch_size,
+            minibatch_size=self.minibatch_size,
+            autocast=choose_precision(precision, self._policy, self._device),
+            replays=cuda_graphs,
+        )
         self._engine_name = engine
         self._engine, self._engine_reason = choose_engine(engine, self._job)
         self._engine_was_logged = False
@@ -216,7 +230,7 @@ class BC(DemonstrationAlgorithm):
             # The policy was changed since the constructor, frozen in part, say. No step was taken: nothing is lost.
             self._engine, self._engine_reason = choose_engine(self._engine_name, self._job)
         if not self._engine_was_logged:
-            self.logger.info(f"engine {self._engine.name}: {self._engine_reason}")
+            self.logger.info(in_words(facts_of(self._engine, self._engine_reason, self._job)))
             self._engine_was_logged = True
         return BCTrainer(self._job, self._engine, self._batches, plan, self._stream)
 

@@ -82,6 +82,11 @@ class BCConfig(ComponentConfig):
     engine: Literal["auto", "autograd", "mlp"] = "auto"
     """What computes the steps. ``auto`` takes the fastest that can serve policy, losses, optimiser and device;
     ``autograd`` serves all; ``mlp`` plain feed-forward policies, the shipped terms, adam and adamw, on the CPU."""
+    precision: Literal["auto", "full", "bfloat16"] = "auto"
+    """What forward passes are calculated in; weights, losses and optimiser keep their precision. ``auto``: bfloat16
+    for policies with convolutions on a GPU that has it, else ``full``, the precision of the weights."""
+    cuda_graphs: bool = True
+    """On a GPU, record the passes of a step once and replay them, where policy and losses allow it."""
 
     @model_validator(mode="after")
     def _one_duration(self) -> Self:

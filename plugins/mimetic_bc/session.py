@@ -67,9 +67,9 @@ class TrainingSession:
             self._step_in()
 
     def _step_in(self) -> None:
-        self._engine.begin()
         if not self._policy.training:
             self._policy.set_training_mode(True)
+        self._engine.begin()
         self._stream.swap()
         # Weights that decay become denormal in the end, and a step on denormals takes four to six times as long.
         self._flushed = flushes_denormals()

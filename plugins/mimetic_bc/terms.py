@@ -5,6 +5,7 @@ that a term fits the action space before the first batch.
 """
 
 from dataclasses import dataclass
+from types import FunctionType
 from typing import Any
 
 import gymnasium as gym
@@ -104,6 +105,22 @@ class CrossEntropy:
 
     def _one_choice(self, choice: Any, classes: Tensor) -> Tensor:
         return F.cross_entropy(choice.logits, classes, label_smoothing=self.label_smoothing)
+
+
+_NAMES: dict[object, str] = {
+    negative_log_likelihood: "nll",
+    negative_entropy: "entropy",
+    half_squared_norm: "l2",
+    mean_squared_error: "mse",
+    HuberLoss: "huber",
+    CrossEntropy: "cross-entropy",
+}
+
+
+def kind_of(term: LossTerm) -> str | None:
+    """Return the name of a shipped term; None for any other."""
+    is_function = isinstance(term, FunctionType)
+    return _NAMES.get(term if is_function else type(term))
 
 
 # --- builders ---------------------------------------------------------------------------------------------------

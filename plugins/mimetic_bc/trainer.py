@@ -14,7 +14,7 @@ from mimetic.errors import ConfigError, DataError
 from mimetic.hookspecs import AlgorithmContext
 from mimetic.losses import WeightedTerm
 from mimetic_bc.config import BCConfig
-from mimetic_bc.engines import Engine, Job, choose_engine
+from mimetic_bc.engines import Engine, Job, choose_engine, choose_precision, facts_of, in_words
 from mimetic_bc.iteration import marked_last
 from mimetic_bc.optimizers import LearningRateSchedule, OptimizerChoice, learning_rate_factor
 from mimetic_bc.progress import progress_bar
@@ -32,9 +32,12 @@ def build(config: BCConfig, context: AlgorithmContext) -> "BCTrainer":
         batch_size=config.batch_size,
         minibatch_size=config.minibatch_size or config.batch_size,
         max_grad_norm=config.max_grad_norm,
+        autocast=choose_precision(config.precision, context.policy, context.device),
+        replays=config.cuda_graphs,
     )
     engine, reason = choose_engine(config.engine, job)
-    context.logger.info(f"engine {engine.name}: {reason}")
+    facts = facts_of(engine, reason, job)
+    context.logger.info(in_words(facts))
     batches = make_batches(
         context.demonstrations,
         batch_size=config.batch_size,
@@ -49,7 +52,6 @@ def build(config: BCConfig, context: AlgorithmContext) -> "BCTrainer":
         log_interval=config.log_interval,
         lr_schedule=config.lr_schedule,
     )
-    facts = {"engine": engine.name, "engine_reason": reason}
     return BCTrainer(job, engine, batches, plan, RandomStream(context.seed, context.device), facts=facts)
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 class CnnPolicy(LearnedPolicy):
     """A convolutional policy. It takes images with their channels first or last, whichever its space says."""
 
+    replayable: ClassVar[bool] = True
     component: ClassVar[str] = "cnn"
     features: ClassVar[type[ObservationFeatures]] = NatureFeatures
     takes_transposed_images = True

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 class MlpPolicy(LearnedPolicy):
     """A feed-forward policy; by default actor and critic have two hidden layers of 32 each, with tanh."""
 
+    replayable: ClassVar[bool] = True
     component: ClassVar[str] = "mlp"
     features: ClassVar[type[ObservationFeatures]] = FlatFeatures
 

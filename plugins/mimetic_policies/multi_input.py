@@ -28,6 +28,8 @@ class CombinedFeatures(ObservationFeatures):
     Parameters are named as in stable-baselines3's CombinedExtractor; a part of a nested Dict is called ``outer/inner``.
     """
 
+    replayable: ClassVar[bool] = True
+
     def __init__(
         self,
         observation_space: gym.Space[Any],
@@ -78,6 +80,7 @@ def module_name(leaf: InputLeaf) -> str:
 class MultiInputPolicy(LearnedPolicy):
     """A policy for observations in parts."""
 
+    replayable: ClassVar[bool] = True
     component: ClassVar[str] = "multi-input"
     features: ClassVar[type[ObservationFeatures]] = CombinedFeatures
     takes_transposed_images = True

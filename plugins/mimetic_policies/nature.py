@@ -6,7 +6,7 @@ stable-baselines3's NatureCNN, whose parameter names it has, but for the layouts
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Any, ClassVar, Literal
 
 import gymnasium as gym
 import numpy as np
@@ -60,6 +60,8 @@ def _is_channels(n: int, *sides: int) -> bool:
 
 class NatureFeatures(ObservationFeatures):
     """Images in either layout, scaled once, through three convolutions and one linear layer."""
+
+    replayable: ClassVar[bool] = True
 
     def __init__(
         self,

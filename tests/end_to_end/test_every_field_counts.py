@@ -226,6 +226,8 @@ FLIPS: Mapping[str, Mapping[str, Flip]] = {
         "drop_last": Flip(True),
         "log_interval": Flip(1),
         "engine": Flip("autograd"),
+        "precision": Flip("bfloat16", {"engine": "autograd"}),
+        "cuda_graphs": Flip(False, {"engine": "autograd"}),
     },
 }
 

@@ -1,7 +1,7 @@
 """Policies: right ones, and each with one thing wrong."""
 
 import copy
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import torch
@@ -54,6 +54,16 @@ class LearnsTheWrongWay(Policy):
         return values, 2 * log_prob.detach() - log_prob, entropy
 
 
+class ReadsNumbersBack(Policy):
+    """Says that it only calculates, and looks at what it calculated."""
+
+    replayable: ClassVar[bool] = True
+
+    def evaluate_actions(self, obs: Any, actions: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, Any]:
+        values, log_prob, entropy = super().evaluate_actions(obs, actions)
+        return values, log_prob / max(1.0, log_prob.abs().max().item()), entropy
+
+
 class ForgetsAnAttribute(Policy):
     """Acts by a number that no file keeps: it comes from the seed, which is another one when it is loaded."""
 
@@ -72,6 +82,10 @@ def policy_that_is_detached(config: Plain, context: PolicyContext) -> Any:
 
 def policy_that_compares_rows(config: Plain, context: PolicyContext) -> Any:
     return RelativeLogProbability(context)
+
+
+def policy_that_reads_numbers_back(config: Plain, context: PolicyContext) -> Any:
+    return ReadsNumbersBack(context)
 
 
 def policy_that_turns_training_off(config: Plain, context: PolicyContext) -> Any:
@@ -227,6 +241,11 @@ WRONG = [
         "evaluate_actions turned training mode into evaluation mode",
     ),
     Wrong("training_fits_it_to_a_batch", policy_that_learns_the_wrong_way, "and .* after; expected less"),
+    Wrong(
+        "what_says_that_it_is_replayable_reads_no_number_back",
+        policy_that_reads_numbers_back,
+        r"a pass does more than calculate: .*Tensor\.item\(\)",
+    ),
     Wrong("saved_and_loaded_it_is_the_same", policy_that_no_component_rebuilds, "cannot be saved"),
     Wrong("saved_and_loaded_it_is_the_same", policy_that_no_file_keeps, "saved and loaded, acts as"),
 ]

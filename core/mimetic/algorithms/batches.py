@@ -12,7 +12,16 @@ from typing import Any, NamedTuple, Protocol
 import torch
 from torch import Tensor
 
-from mimetic.algorithms.tensors import concatenate, row_bytes, rows_of, slice_rows, split_rows, take, to_tensors
+from mimetic.algorithms.tensors import (
+    concatenate,
+    moved,
+    row_bytes,
+    rows_of,
+    slice_rows,
+    split_rows,
+    take,
+    to_tensors,
+)
 from mimetic.errors import ConfigError, DataError, Fault
 from mimetic.seeding import torch_generator
 from mimetic.types import Demonstrations, TrajectoryDataset, TransitionsMinimal
@@ -112,7 +121,7 @@ class ResidentBatches:
     def epoch(self, index: int, *, start: int = 0) -> Iterator[Batch]:
         """Yield the batches of pass ``index`` from batch ``start`` on."""
         order = torch.randperm(self.n_rows, generator=torch_generator(self._seed, "permutation", index))
-        order = order.to(self._acts.device)
+        order = moved(order, self._acts.device)
         n_used = min(self.n_rows, self.n_batches * self._batch_size)
         chunk = self._chunk_rows()
         # Chunks begin at the same rows wherever a pass is entered: where a batch lies in memory can move its last bits.

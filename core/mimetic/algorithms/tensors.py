@@ -27,7 +27,28 @@ def to_tensors(column: Any, device: torch.device, *, floats: torch.dtype = torch
 
 def take(column: Any, rows: Tensor, device: torch.device) -> Any:
     """Copy rows of nested tensors to ``device``."""
-    return _map(lambda leaf: leaf.index_select(0, rows).to(device), column)
+    return _map(lambda leaf: moved(leaf.index_select(0, rows), device), column)
+
+
+def moved(tensor: Tensor, device: torch.device) -> Tensor:
+    """Return ``tensor`` on ``device``. The host does not wait until it is there: what comes next on the device does."""
+    if device.type == "cuda" and tensor.is_cpu:
+        return tensor.pin_memory().to(device, non_blocking=True)
+    return tensor.to(device)
+
+
+def copied(column: Any) -> Any:
+    """Copy nested tensors."""
+    return _map(torch.clone, column)
+
+
+def fill(column: Any, values: Any) -> None:
+    """Overwrite nested tensors with others of the same shapes."""
+    if isinstance(column, Mapping):
+        for key, child in column.items():
+            fill(child, values[key])
+    else:
+        column.copy_(values)
 
 
 def split_rows(column: Any, size: int) -> Sequence[Any]:

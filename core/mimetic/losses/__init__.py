@@ -3,7 +3,7 @@
 from mimetic.losses.building import build_term, build_terms
 from mimetic.losses.inputs import LossInputs
 from mimetic.losses.objective import LossTerm, Objective, WeightedTerm, evaluate_objective
-from mimetic.losses.readings import PlainHead, Reading, plain_head, policy_reader
+from mimetic.losses.readings import PlainHead, Reader, Reading, plain_head, policy_reader
 from mimetic.losses.schedules import CosineSchedule, LinearSchedule, Weight
 
 __all__ = [
@@ -13,6 +13,7 @@ __all__ = [
     "LossTerm",
     "Objective",
     "PlainHead",
+    "Reader",
     "Reading",
     "Weight",
     "WeightedTerm",

@@ -133,7 +133,12 @@ def _read_head(
     else:
         features = BaseModel.extract_features(policy, obs, policy.pi_features_extractor)
     outputs = policy.action_net(policy.mlp_extractor.forward_actor(features))
+    if outputs.dtype in _COARSE:  # under torch's autocast; sums over them need more than they have
+        outputs = outputs.float()
     return head(policy, outputs, partial(codec.encode, acts))
+
+
+_COARSE = (torch.bfloat16, torch.float16)
 
 
 class PlainHead(ABC):

@@ -3,7 +3,8 @@
 ``actor_critic`` is the base class of trainable policies, ``inputs`` what their networks see of an observation,
 ``actors`` what collection and evaluation call, ``acting`` how any policy becomes one, ``structure`` which layers one
 has, ``plain_network`` and ``torch_network`` how they are calculated, ``choices`` and ``noise`` how an action is drawn,
-``origins`` how a policy is built from a component and remembers it, ``optimizers`` how SB3's optimiser of one is made.
+``origins`` how a policy is built from a component and remembers it, ``optimizers`` how SB3's optimiser of one is made,
+``replaying`` whether its passes may be recorded on a GPU.
 """
 
 import importlib
@@ -34,6 +35,10 @@ if TYPE_CHECKING:
         origin_of as origin_of,
         remember_origin as remember_origin,
     )
+    from mimetic.policies.replaying import (
+        says_it_is_replayable as says_it_is_replayable,
+        what_forbids_replaying as what_forbids_replaying,
+    )
 
 _MODULE_OF = {
     "as_actor": "acting",
@@ -52,6 +57,8 @@ _MODULE_OF = {
     "build_policy": "origins",
     "origin_of": "origins",
     "remember_origin": "origins",
+    "says_it_is_replayable": "replaying",
+    "what_forbids_replaying": "replaying",
 }
 
 __all__ = sorted(_MODULE_OF)

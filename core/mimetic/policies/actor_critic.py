@@ -7,7 +7,7 @@ what goes in and out: observations pass through ``mimetic.policies.inputs``, act
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import gymnasium as gym
 import numpy as np
@@ -45,6 +45,11 @@ class MimeticPolicy(ActorCriticPolicy):
 
     ``squash_output`` draws from a squashed Gaussian (with ``use_sde``: SB3's squashed state-dependent noise).
     """
+
+    replayable: ClassVar[bool] = True
+    """Whether a pass is arithmetic on tensors alone: no number is read back to Python, no state kept outside of
+    parameters and buffers, which are changed in place. On a GPU training then replays a recording of it. Read from
+    the body of each class: a subclass says so for itself, and so does a features extractor or a layer of one's own."""
 
     takes_transposed_images = False
     """Whether the features extractor takes an image with its channels on the other side than the space says."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import gymnasium as gym
 import numpy as np
@@ -131,6 +131,8 @@ class RunningNorm(nn.Module):
     for computing sample variances", 1979. In evaluation mode nothing is counted.
     """
 
+    replayable: ClassVar[bool] = True
+
     count: torch.Tensor
     mean: torch.Tensor
     var: torch.Tensor
@@ -166,6 +168,8 @@ class ObservationFeatures(BaseFeaturesExtractor):
 
 class FlatFeatures(ObservationFeatures):
     """All of an observation as one row, normalised by running statistics when asked."""
+
+    replayable: ClassVar[bool] = True
 
     _like: torch.Tensor
 

@@ -5,8 +5,20 @@ evaluation never reach this package, so they cannot change what is learned.
 """
 
 from mimetic_bc.engines.autograd import AutogradEngine
-from mimetic_bc.engines.choosing import ENGINES, choose_engine
+from mimetic_bc.engines.choosing import ENGINES, choose_engine, facts_of, in_words
 from mimetic_bc.engines.interface import Engine, Job, Measurement
 from mimetic_bc.engines.mlp import MlpEngine
+from mimetic_bc.engines.precision import choose_precision
 
-__all__ = ["ENGINES", "AutogradEngine", "Engine", "Job", "Measurement", "MlpEngine", "choose_engine"]
+__all__ = [
+    "ENGINES",
+    "AutogradEngine",
+    "Engine",
+    "Job",
+    "Measurement",
+    "MlpEngine",
+    "choose_engine",
+    "choose_precision",
+    "facts_of",
+    "in_words",
+]

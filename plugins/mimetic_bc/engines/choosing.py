@@ -1,5 +1,7 @@
 """Which engine serves a job?"""
 
+from collections.abc import Mapping
+
 from mimetic.errors import ConfigError, Fault, suggestion
 from mimetic_bc.engines.autograd import AutogradEngine
 from mimetic_bc.engines.interface import Engine, Job
@@ -37,3 +39,15 @@ def _first_willing(job: Job) -> tuple[Engine, str]:
             break
         refusals.append(f"{engine.name} cannot: {reason}")
     return engine(job), "; ".join(refusals) or "the fastest that can serve this policy, objective, optimiser and device"
+
+
+def facts_of(engine: Engine, reason: str, job: Job) -> dict[str, str]:
+    """Say what runs, why, and in which way, for the manifest of a run."""
+    precision = {} if job.autocast is None else {"precision": str(job.autocast).removeprefix("torch.")}
+    return {"engine": engine.name, "engine_reason": reason, **precision, **engine.facts}
+
+
+def in_words(facts: Mapping[str, str]) -> str:
+    """Say the same in a line."""
+    more = (f"; {key} {value}" for key, value in facts.items() if not key.startswith("engine"))
+    return f"engine {facts['engine']}: {facts['engine_reason']}{''.join(more)}"

@@ -24,6 +24,8 @@ class Job:
     batch_size: int
     minibatch_size: int  # a factor of batch_size
     max_grad_norm: float | None = None
+    autocast: torch.dtype | None = None  # what forward passes are calculated in; None: as precisely as the weights are
+    replays: bool = True  # passes may be recorded and replayed
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,6 +59,10 @@ class Engine(Protocol):
     @property
     def optimizer(self) -> torch.optim.Optimizer:
         """The optimiser whose settings and state count."""
+
+    @property
+    def facts(self) -> Mapping[str, str]:
+        """What is worth knowing about how it serves this job; may be empty."""
 
     def prepare(self, obs: Any, acts: Tensor) -> Batch:
         """Map rows, each for itself, to the form that ``step`` takes. Called once for the rows of many batches."""

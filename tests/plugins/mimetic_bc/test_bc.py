@@ -63,7 +63,8 @@ def test_the_constructor_takes_the_seeds_arguments() -> None:
 
     assert list(parameters) == [
         *("observation_space", "action_space", "rng", "policy", "demonstrations", "batch_size", "minibatch_size"),
-        *("optimizer_cls", "optimizer_kwargs", "ent_weight", "l2_weight", "device", "custom_logger", "engine"),
+        *("optimizer_cls", "optimizer_kwargs", "ent_weight", "l2_weight", "device", "custom_logger"),
+        *("engine", "precision", "cuda_graphs"),
     ]
     assert {p.kind for p in parameters.values()} == {inspect.Parameter.KEYWORD_ONLY}
     defaults = {name: p.default for name, p in parameters.items() if p.default is not inspect.Parameter.empty}
@@ -79,6 +80,8 @@ def test_the_constructor_takes_the_seeds_arguments() -> None:
         "device": "auto",
         "custom_logger": None,
         "engine": "auto",
+        "precision": "auto",
+        "cuda_graphs": True,
     }
 
 

@@ -1,4 +1,7 @@
-"""A step waits for no device: a tensor without content can tell, because whoever reads a number of it is refused."""
+"""A step waits for no device and sends it nothing, which is what it takes to be recorded.
+
+A device without content can tell: whoever reads a number of it is refused, and what is sent there can be seen.
+"""
 
 from typing import Any
 
@@ -8,6 +11,8 @@ import pytest
 import torch
 from gymnasium import spaces
 from torch.distributions import Distribution
+from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._pytree import tree_leaves
 
 from mimetic.algorithms import Batch
 from mimetic.losses import LinearSchedule, WeightedTerm
@@ -71,7 +76,35 @@ def test_a_step_reads_no_number_back_from_the_device(
     engine = AutogradEngine(job)
     rows = [torch.as_tensor(np.stack([space.sample() for _ in range(6)])) for space in (obs_space, action_space)]
 
-    engine.step(Batch(*(row.to(META) for row in rows)), progress=0.3, lr=1e-3, measure=True)
+    batch = Batch(*(row.to(META) for row in rows))
+
+    engine.step(batch, progress=0.3, lr=1e-3, measure=True)
+
+    with Customs():  # type: ignore[no-untyped-call]  # torch's
+        engine.step(batch, progress=0.3, lr=1e-3, measure=True)  # what stays the same was sent in the first step
+
+
+_COPIES = ("aten._to_copy.default", "aten.copy_.default")
+
+
+class Customs(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's
+    """Lets nothing pass from the CPU to the device but single numbers that are arguments of an operation."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        result = func(*args, **(kwargs or {}))
+        sent = [each for each in _tensors(args) if each.is_cpu and (each.dim() > 0 or str(func) in _COPIES)]
+        assert not (sent and any(each.is_meta for each in _tensors(result))), f"{func} sends {sent} to the device"
+        return result
+
+
+def _tensors(value: Any) -> list[torch.Tensor]:
+    return [leaf for leaf in tree_leaves(value) if isinstance(leaf, torch.Tensor)]
+
+
+@pytest.mark.parametrize("shape", [(3,), ()])
+def test_sending_something_would_be_seen(shape: tuple[int, ...]) -> None:
+    with Customs(), pytest.raises(AssertionError, match="to the device"):  # type: ignore[no-untyped-call]  # torch's
+        torch.as_tensor(np.ones(shape), device=META)
 
 
 def test_reading_one_would_be_refused() -> None:

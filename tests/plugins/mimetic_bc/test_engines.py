@@ -43,7 +43,8 @@ def _two_engines(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_engine_is_told_nothing_about_logging_callbacks_or_evaluation() -> None:
     assert [f.name for f in fields(Job)] == [
-        *("policy", "terms", "optimizer", "device", "batch_size", "minibatch_size", "max_grad_norm")
+        *("policy", "terms", "optimizer", "device", "batch_size", "minibatch_size", "max_grad_norm"),
+        *("autocast", "replays"),
     ]
 
 

@@ -427,6 +427,8 @@ def test_the_defaults_are_those_of_the_run_file() -> None:
         "drop_last": False,
         "log_interval": 500,
         "engine": "auto",
+        "precision": "auto",
+        "cuda_graphs": True,
     }
     assert (config.optimizer.name, config.optimizer.lr) == ("adam", 1e-3)
 

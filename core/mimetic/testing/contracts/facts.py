@@ -10,6 +10,7 @@ from contextlib import contextmanager
 
 import numpy as np
 import torch
+from torch.distributions import Distribution
 
 from mimetic.errors import MimeticError
 
@@ -30,6 +31,17 @@ def refusals_told(doing: str) -> Iterator[None]:
         yield
     except MimeticError as error:
         raise AssertionError(f"{doing}: {type(error).__name__}: {error}") from error
+
+
+@contextmanager
+def unchecked_distributions() -> Iterator[None]:
+    """Let torch's distributions look at no value, as training does: those of the meta device have none."""
+    checks = Distribution._validate_args
+    Distribution.set_default_validate_args(False)
+    try:
+        yield
+    finally:
+        Distribution.set_default_validate_args(checks)
 
 
 @contextmanager

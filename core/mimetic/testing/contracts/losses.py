@@ -5,14 +5,23 @@ from typing import ClassVar
 
 import torch
 from torch import Tensor
-from torch.distributions import Distribution
 
 from mimetic.hookspecs import Kind, LossContext
 from mimetic.losses import LossInputs, LossTerm
 from mimetic.policies import MimeticPolicy
 from mimetic.testing.contracts.component import ComponentContract, skip
-from mimetic.testing.contracts.facts import refusals_told, require
-from mimetic.testing.contracts.worlds import CHOICE, CPU, DIRECTION, VECTOR, Space, devices, loss_inputs, small_policy
+from mimetic.testing.contracts.facts import refusals_told, require, unchecked_distributions
+from mimetic.testing.contracts.worlds import (
+    CHOICE,
+    CPU,
+    DIRECTION,
+    META,
+    VECTOR,
+    Space,
+    devices,
+    loss_inputs,
+    small_policy,
+)
 
 N_ROWS = 6
 
@@ -50,14 +59,11 @@ class LossContract(ComponentContract):
 
     def test_it_mixes_no_tensor_of_the_cpu_into_a_batch_that_is_elsewhere(self, tmp_path: Path) -> None:
         """Tried with torch's meta device, which stands for a GPU on machines that have none."""
-        meta = torch.device("meta")
-        checks = Distribution._validate_args
-        Distribution.set_default_validate_args(False)  # they read values, and meta tensors have none
-        try:
+        with unchecked_distributions():
             for space in self.action_spaces:
-                inputs = loss_inputs(self.policy(space, meta), N_ROWS, device=meta)
+                inputs = loss_inputs(self.policy(space, META), N_ROWS, device=META)
                 try:
-                    value = self.term(space, tmp_path, meta)(inputs)
+                    value = self.term(space, tmp_path, META)(inputs)
                 except Exception as error:  # a term may read values, which a meta tensor refuses and a GPU gives
                     text = " ".join(str(error).split())
                     require(
@@ -66,9 +72,7 @@ class LossContract(ComponentContract):
                         "context's `device`, says",
                     )
                 else:
-                    require(value.device == meta, f"{self._title(space)} is on {value.device}, its batch elsewhere")
-        finally:
-            Distribution.set_default_validate_args(checks)
+                    require(value.device == META, f"{self._title(space)} is on {value.device}, its batch elsewhere")
 
     def test_the_policy_gets_a_gradient_from_it(self, tmp_path: Path) -> None:
         """A term that is detached from the graph is a number in the log, and trains nothing."""

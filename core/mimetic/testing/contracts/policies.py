@@ -13,11 +13,16 @@ from mimetic.algorithms.tensors import to_tensors
 from mimetic.config import Choice
 from mimetic.hookspecs import Kind, PolicyContext, PolicyEntry
 from mimetic.losses import LossInputs
-from mimetic.policies import Actor, as_actor, build_policy, codec_of
+from mimetic.policies import Actor, as_actor, build_policy, codec_of, what_forbids_replaying
 from mimetic.storage import load_policy, save_policy
 from mimetic.testing.contracts.component import ComponentContract, fresh_folder, skip
-from mimetic.testing.contracts.facts import leaving_randomness_alone, refusals_told, require
-from mimetic.testing.contracts.worlds import CHOICE, CPU, DIRECTION, VECTOR, Space, described, devices, samples
+from mimetic.testing.contracts.facts import (
+    leaving_randomness_alone,
+    refusals_told,
+    require,
+    unchecked_distributions,
+)
+from mimetic.testing.contracts.worlds import CHOICE, CPU, DIRECTION, META, VECTOR, Space, described, devices, samples
 from mimetic.types import take_rows
 
 N_ROWS = 6
@@ -179,6 +184,24 @@ class PolicyContract(ComponentContract):
                 f"{self._title(pair)} pays {losses[0]:.4f} nats for a batch before {len(losses)} steps of Adam on it, "
                 f"and {losses[-1]:.4f} after; expected less",
             )
+
+    def test_what_says_that_it_is_replayable_reads_no_number_back(self, tmp_path: Path) -> None:
+        """Tried with torch's meta device, whose tensors have no numbers to read."""
+        for pair in self._pairs():
+            policy = self._trainable(pair, tmp_path)
+            forbidden = what_forbids_replaying(policy)
+            if forbidden is not None:
+                raise skip(forbidden)
+            obs, acts = _batch(policy, N_ROWS)
+            policy.to(META).set_training_mode(True)
+            inputs = LossInputs(policy, to_tensors(obs, META), acts.to(META))
+            with unchecked_distributions():
+                try:
+                    torch.autograd.backward(inputs.log_prob.mean())
+                except Exception as error:
+                    raise AssertionError(
+                        f"{self._title(pair)} says that it is replayable, and a pass does more than calculate: {error}"
+                    ) from error
 
     # --- being saved ------------------------------------------------------------------------------------------------
 

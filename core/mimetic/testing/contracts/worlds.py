@@ -21,6 +21,7 @@ VECTOR = spaces.Box(-np.inf, np.inf, (4,), np.float32)
 CHOICE = spaces.Discrete(3)
 DIRECTION = spaces.Box(-1.0, 1.0, (2,), np.float32)
 CPU = torch.device("cpu")
+META = torch.device("meta")
 
 
 def devices() -> list[torch.device]:

@@ -70,6 +70,11 @@ class MlpEngine:
         self._adds_l2 = job.max_grad_norm is not None or job.optimizer.cls is not torch.optim.Adam
         self._inference = torch.inference_mode()
 
+    @property
+    def facts(self) -> Mapping[str, str]:
+        """There is one way only."""
+        return {}
+
     def prepare(self, obs: Any, acts: Tensor) -> Batch:
         """Give what the first layer sees and the targets. (B, D) or (B, D + 1), (B, K)."""
         with torch.no_grad():
@@ -217,6 +222,8 @@ def _read_job(job: Job) -> tuple[Actor, FlatWeights, Head, Formula]:
     """
     if job.device.type != "cpu":
         raise UnservedError(f"the device is {job.device.type}")
+    if job.autocast is not None:
+        raise UnservedError(f"the precision is {str(job.autocast).removeprefix('torch.')}")
     _check_optimizer(job.optimizer)
     actor = read_actor(job.policy)
     weights = FlatWeights(actor)

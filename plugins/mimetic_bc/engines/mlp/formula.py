@@ -2,33 +2,18 @@
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from types import FunctionType
 
-from mimetic.losses import LossTerm, WeightedTerm
+from mimetic.losses import WeightedTerm
 from mimetic_bc.engines.mlp.unserved import UnservedError
 from mimetic_bc.terms import (
     CrossEntropy,
     HuberLoss,
     half_squared_norm,
+    kind_of,
     mean_squared_error,
     negative_entropy,
     negative_log_likelihood,
 )
-
-_NAMES: dict[object, str] = {
-    negative_log_likelihood: "nll",
-    negative_entropy: "entropy",
-    half_squared_norm: "l2",
-    mean_squared_error: "mse",
-    HuberLoss: "huber",
-    CrossEntropy: "cross-entropy",
-}
-
-
-def kind_of(term: LossTerm) -> str | None:
-    """Return the name of a shipped term; None for any other."""
-    is_function = isinstance(term, FunctionType)
-    return _NAMES.get(term if is_function else type(term))
 
 
 @dataclass(frozen=True, slots=True)
