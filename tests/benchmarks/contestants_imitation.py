@@ -40,7 +40,7 @@ def train(case: dict[str, Any]) -> Callable[[int], None]:
             dones=np.zeros(len(obs), bool),
         ),
         batch_size=case["batch"],
-        device="cpu",
+        device=case.get("device", "cpu"),
         custom_logger=imitation_logger.configure(tempfile.mkdtemp(), ["stdout", "csv"]),
     )
     return lambda n: trainer.train(n_batches=n)

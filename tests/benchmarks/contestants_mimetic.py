@@ -22,7 +22,7 @@ from mimetic_bc import BC
 torch.set_num_threads(1)
 
 
-def trainer(engine: str) -> Callable[[dict[str, Any]], Callable[[int], None]]:
+def trainer(engine: str, precision: str = "auto") -> Callable[[dict[str, Any]], Callable[[int], None]]:
     """Clone by ``BC.train``, logging every 500 batches, with the progress bar on."""
 
     def train(case: dict[str, Any]) -> Callable[[int], None]:
@@ -38,9 +38,10 @@ def trainer(engine: str) -> Callable[[dict[str, Any]], Callable[[int], None]]:
             policy=policy,
             demonstrations=TransitionsMinimal(obs, acts),
             batch_size=case["batch"],
-            device="cpu",
+            device=case.get("device", "cpu"),
             custom_logger=configure(tempfile.mkdtemp(), ["stdout", "csv"]),
             engine=engine,
+            precision=precision,
         )
         return lambda n: bc.train(n_batches=n)
 
@@ -105,4 +106,11 @@ def ready(case: dict[str, Any]) -> Callable[[int], None]:
     return run
 
 
-CONTESTANTS = {"auto": trainer("auto"), "autograd": trainer("autograd"), "run file": run_file, "ready": ready}
+CONTESTANTS = {
+    "auto": trainer("auto"),
+    "autograd": trainer("autograd"),
+    "full": trainer("autograd", "full"),
+    "bfloat16": trainer("autograd", "bfloat16"),
+    "run file": run_file,
+    "ready": ready,
+}

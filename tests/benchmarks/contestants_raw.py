@@ -20,15 +20,16 @@ CHUNK = 64
 
 def rows_of(case: dict[str, Any]) -> tuple[Tensor, Tensor]:
     """Return the data as tensors."""
+    device = case.get("device", "cpu")
     obs, acts = data_of(case)
-    return torch.as_tensor(obs), torch.as_tensor(acts)
+    return torch.as_tensor(obs, device=device), torch.as_tensor(acts, device=device)
 
 
 def batches(obs: Tensor, acts: Tensor, size: int, n: int) -> Iterator[tuple[Tensor, Tensor]]:
     """Yield ``n`` shuffled batches, gathering 64 at once, images one by one."""
     chunk = size * (CHUNK if obs.dim() == 2 else 1)
     while True:
-        for rows in torch.split(torch.randperm(len(obs)), chunk):
+        for rows in torch.split(torch.randperm(len(obs), device=obs.device), chunk):
             for pair in zip(torch.split(obs[rows], size), torch.split(acts[rows], size), strict=True):
                 if n == 0:
                     return
@@ -79,7 +80,8 @@ def autograd(case: dict[str, Any]) -> Callable[[int], None]:
     obs, acts = rows_of(case)
     is_cnn = case["policy"] == "cnn"
     net: nn.Module = make_cnn(case).to(memory_format=torch.channels_last) if is_cnn else make_actor(case)  # type: ignore[call-overload]  # torch's stub
-    log_std = nn.Parameter(torch.zeros(case["acts"]))
+    net = net.to(obs.device)
+    log_std = nn.Parameter(torch.zeros(case["acts"], device=obs.device))
     is_discrete = case["discrete"] or is_cnn
     parameters = [*net.parameters(), *([] if is_discrete else [log_std])]
     optimizer = torch.optim.Adam(parameters, lr=1e-3, fused=True)

@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import PackageNotFoundError, version
@@ -103,6 +103,21 @@ class Table:
         return "\n".join([*lines, *(f"\n{note}" for note in self.notes)])
 
 
+def beside_reference(measured: Mapping[str, Samples], labels: Iterable[str]) -> list[str]:
+    """Write rates as cells: that of the reference as it is, each other as a multiple of it, and empty where none is."""
+    reference = measured.get("reference")
+    cells = []
+    for label in labels:
+        samples = measured.get(label)
+        if samples is None:
+            cells.append("")
+        elif label == "reference" or reference is None:
+            cells.append(samples.show())
+        else:
+            cells.append(f"x{samples.over(reference).show()}: {rounded(samples.median)}/s")
+    return cells
+
+
 def rounded(number: float, digits: int = 3) -> str:
     """Write a number with so many significant digits, and no exponent."""
     if number == 0:
@@ -142,7 +157,7 @@ class Worker:
         threading.Thread(target=self._listen, daemon=True).start()
 
     def measure(self, contestant: str, case: Mapping[str, Any], n: int) -> float:
-        """Return the CPU seconds of ``n`` units."""
+        """Return the CPU seconds of ``n`` units, on a GPU the seconds."""
         self._requests.write(json.dumps({"contestant": contestant, "case": case, "n": n}) + "\n")
         self._requests.flush()
         line = self._answers.readline()
@@ -151,7 +166,7 @@ class Worker:
         answer = json.loads(line)
         if "error" in answer:
             raise RuntimeError(f"{contestant}: {answer['error']}")
-        return float(answer["cpu_s"])
+        return float(answer["seconds"])
 
     def asks(self, contestant: str, case: Mapping[str, Any]) -> Callable[[int], float]:
         """Return the function that measures so many units of a case."""

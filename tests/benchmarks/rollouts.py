@@ -12,7 +12,7 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from harness import HERE, ONE_THREAD, Samples, Settings, Table, Worker, rates, rounded, say, workers
+from harness import HERE, ONE_THREAD, Samples, Settings, Table, Worker, beside_reference, rates, rounded, say, workers
 from rollout_cases import LONG, rollout_case, title_of
 
 _CASES = [
@@ -54,17 +54,7 @@ def _contestants(case: dict[str, Any], running: Mapping[str, Worker]) -> dict[st
 
 
 def _add(table: Table, case: dict[str, Any], measured: Mapping[str, Samples]) -> None:
-    row = [title_of(case)]
-    reference = measured.get("reference")
-    for label in _COLUMNS:
-        samples = measured.get(label)
-        if samples is None:
-            row.append("")
-        elif label == "reference" or reference is None:
-            row.append(samples.show())
-        else:
-            row.append(f"x{samples.over(reference).show()}: {rounded(samples.median)}/s")
-    table.rows.append(row)
+    table.rows.append([title_of(case), *beside_reference(measured, _COLUMNS)])
     table.data.append({"case": case, "steps_per_s": {label: list(each.values) for label, each in measured.items()}})
 
 

@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 
 from harness import PEER_PYTHON, ROOT, Machine, Settings, Table, describe_machine, say, write_json
 
-BENCHMARKS = ("training", "growth", "data", "startup", "plugins", "rollouts", "video")
+BENCHMARKS = ("training", "gpu", "growth", "data", "startup", "plugins", "rollouts", "video")
 PAGE = ROOT / "docs" / "performance.md"
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from cases import title_of, training_case
-from harness import Samples, Settings, Table, Worker, rates, rounded, say, workers
+from harness import Samples, Settings, Table, Worker, beside_reference, rates, say, workers
 
 _SMALL = {"obs": 4, "acts": 2, "discrete": True}
 _CASES = [
@@ -26,6 +26,7 @@ _COLUMNS = {
     "autograd": "`autograd`",
     "auto": "`auto`",
     "run file": "`mimetic train`",
+    "bfloat16": "`precision: bfloat16`",
 }
 
 
@@ -55,8 +56,13 @@ def _contestants(case: dict[str, Any], running: Mapping[str, Worker]) -> dict[st
         "autograd": ("contestants_mimetic", "autograd"),
         "auto": ("contestants_mimetic", "auto"),
         "run file": ("contestants_mimetic", "run file"),
+        "bfloat16": ("contestants_mimetic", "bfloat16"),
     }
-    absent = {"mlp": set(), "foreign": {"raw autograd", "by hand", "run file", "auto"}, "cnn": {"by hand", "auto"}}
+    absent: dict[str, set[str]] = {
+        "mlp": {"bfloat16"} if case["widths"] != [256, 256] else set(),
+        "foreign": {"raw autograd", "by hand", "run file", "auto", "bfloat16"},
+        "cnn": {"by hand", "auto"},
+    }
     return {
         label: running[module].asks(name, case)
         for label, (module, name) in known.items()
@@ -65,17 +71,7 @@ def _contestants(case: dict[str, Any], running: Mapping[str, Worker]) -> dict[st
 
 
 def _add_speeds(table: Table, case: dict[str, Any], measured: Mapping[str, Samples]) -> None:
-    row = [title_of(case)]
-    reference = measured.get("reference")
-    for label in _COLUMNS:
-        samples = measured.get(label)
-        if samples is None:
-            row.append("")
-        elif label == "reference" or reference is None:
-            row.append(samples.show())
-        else:
-            row.append(f"x{samples.over(reference).show()}: {rounded(samples.median)}/s")
-    table.rows.append(row)
+    table.rows.append([title_of(case), *beside_reference(measured, _COLUMNS)])
     table.data.append({"case": case, "batches_per_s": {label: list(s.values) for label, s in measured.items()}})
 
 
