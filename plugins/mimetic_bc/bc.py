@@ -71,6 +71,7 @@ class BC(DemonstrationAlgorithm):
         engine: str = "auto",
         precision: str = "auto",
         cuda_graphs: bool = True,
+        threads: int | None = 1,
     ) -> None:
         """Build the algorithm; demonstrations are checked here, not in the middle of training.
 
@@ -94,6 +95,8 @@ class BC(DemonstrationAlgorithm):
             precision: what forward passes are calculated in: "full", the precision of the weights, "bfloat16", or
                 "auto", which takes bfloat16 for policies with convolutions on a GPU that has it.
             cuda_graphs: on a GPU, record the passes of a step once and replay them, where the policy allows it.
+            threads: torch's threads while steps are taken, put back afterwards. One is fastest for small networks, and
+                more change the last bits. None: as many as torch has.
 
         Raises:
             ConfigError: a number is out of range, or ``weight_decay`` is given: use ``l2_weight``.
@@ -101,6 +104,7 @@ class BC(DemonstrationAlgorithm):
             DataError: the demonstrations do not fit.
         """
         self.batch_size, self.minibatch_size = check_batch_sizes(batch_size, minibatch_size)
+        self._n_threads = None if threads is None else check_count("threads", threads)
         optimizer_kwargs = dict(optimizer_kwargs or {})
         refuse_weight_decay(optimizer_kwargs)
         self.observation_space = observation_space
@@ -230,9 +234,10 @@ class BC(DemonstrationAlgorithm):
             # The policy was changed since the constructor, frozen in part, say. No step was taken: nothing is lost.
             self._engine, self._engine_reason = choose_engine(self._engine_name, self._job)
         if not self._engine_was_logged:
-            self.logger.info(in_words(facts_of(self._engine, self._engine_reason, self._job)))
+            told = in_words(facts_of(self._engine, self._engine_reason, self._job))
+            self.logger.info(f"{told}; torch threads {self._n_threads or torch.get_num_threads()}")
             self._engine_was_logged = True
-        return BCTrainer(self._job, self._engine, self._batches, plan, self._stream)
+        return BCTrainer(self._job, self._engine, self._batches, plan, self._stream, n_threads=self._n_threads)
 
     def _prepare(self, obs: Any, acts: Tensor) -> Batch:
         """Map rows to what the engine wants."""

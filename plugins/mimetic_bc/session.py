@@ -1,9 +1,9 @@
 """What does training need of the process, and how is everything put back while others run and at the end?
 
-Five things are set: the policy's training mode, torch's random state, the flushing of denormals, the recording of
-gradients, and the checks of torch's distributions, which wait for the device at every batch. Training has them its own
-way while it steps; whoever runs between two reports finds the process as it was, and may leave it in any state. The
-weights are the engine's while it steps, and the policy's between two reports.
+Six things are set: the policy's training mode, torch's random state and threads, the flushing of denormals, the
+recording of gradients, and the checks of torch's distributions, which wait for the device at every batch. Training has
+them its own way while it steps; whoever runs between two reports finds the process as it was, and may leave it in any
+state. The weights are the engine's while it steps, and the policy's between two reports.
 """
 
 import sys
@@ -38,10 +38,15 @@ class RandomStream:
 class TrainingSession:
     """Enters and leaves the state that training wants; see the module."""
 
-    def __init__(self, policy: ActorCriticPolicy, stream: RandomStream, engine: Engine) -> None:
+    def __init__(
+        self, policy: ActorCriticPolicy, stream: RandomStream, engine: Engine, n_threads: int | None = None
+    ) -> None:
+        """Get ready. ``n_threads`` are torch's while training steps; None: as many as there are outside."""
         self._policy = policy
         self._stream = stream
         self._engine = engine
+        self._n_threads = n_threads
+        self._n_threads_outside = n_threads
         self._modes: list[tuple[torch.nn.Module, bool]] = []
         self._flushed = False
         self._records_gradients = True
@@ -71,6 +76,9 @@ class TrainingSession:
             self._policy.set_training_mode(True)
         self._engine.begin()
         self._stream.swap()
+        if self._n_threads is not None:
+            self._n_threads_outside = torch.get_num_threads()
+            torch.set_num_threads(self._n_threads)
         # Weights that decay become denormal in the end, and a step on denormals takes four to six times as long.
         self._flushed = flushes_denormals()
         torch.set_flush_denormal(True)
@@ -83,6 +91,8 @@ class TrainingSession:
         Distribution.set_default_validate_args(self._checks_distributions)
         torch.set_grad_enabled(self._records_gradients)
         torch.set_flush_denormal(self._flushed)
+        if self._n_threads_outside is not None:
+            torch.set_num_threads(self._n_threads_outside)
         self._stream.swap()
         self._engine.end()
 

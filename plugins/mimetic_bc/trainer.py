@@ -90,9 +90,12 @@ class BCTrainer:
         plan: Plan,
         stream: RandomStream,
         *,
+        n_threads: int | None = None,
         facts: Mapping[str, str] | None = None,
     ) -> None:
         """Get ready. The engine may have trained before; its optimiser goes on.
+
+        ``n_threads`` are torch's while it steps; None leaves them alone, as where a run sets them.
 
         Raises:
             ConfigError: something follows a schedule, and nobody knows how many steps there will be.
@@ -104,6 +107,7 @@ class BCTrainer:
         self._batches = batches
         self._plan = plan
         self._stream = stream
+        self._n_threads = n_threads
         self.facts: Mapping[str, str] = dict(facts or {})
         self.position = Position()
         self._base_lr = float(engine.optimizer.param_groups[0]["lr"])
@@ -123,7 +127,7 @@ class BCTrainer:
             return
         with (
             progress_bar(self.n_steps, self.position.step, show=self._plan.show_progress) as bar,
-            TrainingSession(self._policy, self._stream, self._engine) as session,
+            TrainingSession(self._policy, self._stream, self._engine, self._n_threads) as session,
         ):
             while not self._is_done():
                 for batch, is_last in marked_last(self._rest_of_pass()):

@@ -64,7 +64,7 @@ def test_the_constructor_takes_the_seeds_arguments() -> None:
     assert list(parameters) == [
         *("observation_space", "action_space", "rng", "policy", "demonstrations", "batch_size", "minibatch_size"),
         *("optimizer_cls", "optimizer_kwargs", "ent_weight", "l2_weight", "device", "custom_logger"),
-        *("engine", "precision", "cuda_graphs"),
+        *("engine", "precision", "cuda_graphs", "threads"),
     ]
     assert {p.kind for p in parameters.values()} == {inspect.Parameter.KEYWORD_ONLY}
     defaults = {name: p.default for name, p in parameters.items() if p.default is not inspect.Parameter.empty}
@@ -82,6 +82,7 @@ def test_the_constructor_takes_the_seeds_arguments() -> None:
         "engine": "auto",
         "precision": "auto",
         "cuda_graphs": True,
+        "threads": 1,
     }
 
 
@@ -645,7 +646,7 @@ def test_which_engine_runs_and_why_is_said_once() -> None:
     bc.train(n_batches=1)
     bc.train(n_batches=1)
 
-    assert texts == ["engine autograd: asked for"]
+    assert texts == ["engine autograd: asked for; torch threads 1"]
 
 
 def test_a_logger_that_bc_made_is_closed_with_it() -> None:

@@ -1,11 +1,15 @@
 """What training sets in the process, and that it is put back."""
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 import torch
 from torch.distributions import Distribution
 
-from cloning import TWO, policy_for, sign_demonstrations, silent
+from cloning import OBS, TWO, policy_for, sign_demonstrations, silent
+from mimetic.errors import ConfigError
+from mimetic.logs import configure
 from mimetic.policies import MimeticPolicy
 from mimetic_bc import BC
 from mimetic_bc.engines import AutogradEngine, Job
@@ -113,3 +117,56 @@ def test_the_stream_of_training_goes_on_where_it_was() -> None:
     again = RandomStream(0, CPU)
     with session(policy, again):
         assert torch.rand(8).tolist() == drawn
+
+
+@pytest.fixture
+def two_threads() -> Iterator[None]:
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("two_threads")
+def test_one_thread_trains_and_others_have_what_they_had() -> None:
+    """Two thread pools on two cores cost twenty times what they save."""
+    bc = BC(
+        observation_space=OBS,
+        action_space=TWO,
+        rng=np.random.default_rng(0),
+        policy=policy_for(TWO),
+        demonstrations=sign_demonstrations(40),
+        custom_logger=silent(),
+        engine="autograd",
+    )
+    seen: dict[str, set[int]] = {"steps": set(), "callbacks": set()}
+    bc.policy.action_net.register_forward_hook(lambda *_: seen["steps"].add(torch.get_num_threads()))
+
+    bc.train(n_epochs=2, on_batch_end=lambda: seen["callbacks"].add(torch.get_num_threads()), progress_bar=False)
+
+    assert seen == {"steps": {1}, "callbacks": {2}}
+    assert torch.get_num_threads() == 2
+
+
+@pytest.mark.usefixtures("two_threads")
+@pytest.mark.parametrize(("threads", "told"), [(1, "torch threads 1"), (None, "torch threads 2"), (3, "threads 3")])
+def test_the_log_says_how_many_threads_train(
+    threads: int | None, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    bc = BC(
+        observation_space=OBS,
+        action_space=TWO,
+        rng=np.random.default_rng(0),
+        demonstrations=sign_demonstrations(40),
+        custom_logger=configure(None, ["stdout"]),
+        threads=threads,
+    )
+
+    bc.train(n_batches=1, progress_bar=False)
+
+    assert told in capsys.readouterr().out
+
+
+def test_threads_that_cannot_be_are_refused() -> None:
+    with pytest.raises(ConfigError, match="threads: expected a whole number of at least 1, seen 0"):
+        BC(observation_space=OBS, action_space=TWO, rng=np.random.default_rng(0), threads=0)
