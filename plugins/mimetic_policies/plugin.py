@@ -51,7 +51,7 @@ def mimetic_policies() -> Iterator[PolicyEntry]:
     )
     yield PolicyEntry(
         name="sb3",
-        config=f"{_CONFIG}:Sb3Config",
+        config="mimetic_policies.sb3.config:Sb3Config",
         factory="mimetic_policies.sb3.opening:build",
         summary="A policy that stable-baselines3 saved, rebuilt without running its pickles; PPO's and A2C's train on",
         requires=_LEARNS,
@@ -59,7 +59,7 @@ def mimetic_policies() -> Iterator[PolicyEntry]:
     )
     yield PolicyEntry(
         name="sb3-network",
-        config=f"{_CONFIG}:Sb3NetworkConfig",
+        config="mimetic_policies.sb3.config:Sb3NetworkConfig",
         factory="mimetic_policies.sb3.opening:rebuild",
         summary="The network of a policy `sb3`, which rebuilds one that was saved as a policy file",
         requires=_LEARNS,

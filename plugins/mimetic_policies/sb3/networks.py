@@ -22,7 +22,7 @@ from mimetic.policies.actor_critic import sb3_learning_rate
 if TYPE_CHECKING:
     import gymnasium as gym
 
-    from mimetic_policies.config import Sb3NetworkConfig
+    from mimetic_policies.sb3.config import Sb3NetworkConfig
 
 _EXTRACTORS: Mapping[str, tuple[type[Any], str]] = {
     "flatten": (FlattenExtractor, ""),

@@ -16,8 +16,8 @@ from mimetic.policies import PolicyOrigin, codec_of, remember_origin
 from mimetic.policies.sb3_policies import describe_sb3_policy
 from mimetic.seeding import torch_stream
 from mimetic.spaces import refuse_unsupported
-from mimetic_policies.config import Sb3NetworkConfig, VecNormalizeConfig
 from mimetic_policies.sb3.archive import Archive, read_archive
+from mimetic_policies.sb3.config import Sb3NetworkConfig, VecNormalizeConfig
 from mimetic_policies.sb3.evidence import refuse_without_statistics
 from mimetic_policies.sb3.networks import build_network, image_inputs, n_features, require_spaces
 from mimetic_policies.sb3.policy import Normalization, Sb3Policy
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     import gymnasium as gym
 
     from mimetic import PolicyContext
-    from mimetic_policies.config import Sb3Config
+    from mimetic_policies.sb3.config import Sb3Config
 
 NETWORK_COMPONENT = "sb3-network"
 """The component that rebuilds what is not a plain actor-critic."""

@@ -18,7 +18,7 @@ from torch import nn
 if TYPE_CHECKING:
     import gymnasium as gym
 
-    from mimetic_policies.config import Sb3NetworkConfig, VecNormalizeConfig
+    from mimetic_policies.sb3.config import Sb3NetworkConfig, VecNormalizeConfig
     from mimetic_policies.sb3.statistics import Moments
 
 

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import ValidationError
 
 from mimetic.errors import DataError
-from mimetic_policies.config import Sb3NetworkConfig
+from mimetic_policies.sb3.config import Sb3NetworkConfig
 from mimetic_policies.sb3.layers import Weights, as_today, first_few, first_input, layers_of, matrix_shape
 from mimetic_policies.sb3.space_text import read_space
 
