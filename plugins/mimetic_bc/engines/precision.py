@@ -1,5 +1,6 @@
 """In which numbers are forward passes calculated? Weights, gradients, losses and optimisers keep their own."""
 
+from functools import partial
 from typing import Any, Literal
 
 import torch
@@ -41,14 +42,12 @@ def choose_precision(name: str, policy: ActorCriticPolicy, device: torch.device)
 
 def reading_in(autocast: torch.dtype | None, reader: Reader, device: torch.device) -> Reader:
     """Let ``reader`` run the policy in that precision; what is made of its outputs has its own."""
-    if autocast is None:
-        return reader
+    return reader if autocast is None else partial(_read, autocast, reader, device)
 
-    def read(obs: Any, acts: Tensor) -> Reading:
-        with torch.autocast(device.type, autocast, cache_enabled=False):  # a recording could not keep casts
-            return reader(obs, acts)
 
-    return read
+def _read(autocast: torch.dtype, reader: Reader, device: torch.device, obs: Any, acts: Tensor) -> Reading:
+    with torch.autocast(device.type, autocast, cache_enabled=False):  # a recording could not keep casts
+        return reader(obs, acts)
 
 
 def _gains(policy: ActorCriticPolicy, device: torch.device) -> bool:

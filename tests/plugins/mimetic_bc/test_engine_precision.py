@@ -1,5 +1,6 @@
 """Passes in bfloat16: who gets them, and that all but the passes keeps its precision."""
 
+import pickle
 from typing import Any
 
 import numpy as np
@@ -111,6 +112,17 @@ def test_equal_seeds_give_equal_bits_in_bfloat16() -> None:
         trained.append(weights_of(bc.policy))
 
     assert trained[0] == trained[1]
+
+
+def test_a_training_in_bfloat16_can_be_pickled() -> None:
+    bc = make_bc(flat_policy(), sign_demonstrations(64), precision="bfloat16")
+    bc.train(n_epochs=1, progress_bar=False)
+
+    copied = pickle.loads(pickle.dumps(bc))
+
+    for each in (bc, copied):
+        each.train(n_epochs=1, progress_bar=False)
+    assert weights_of(copied.policy) == weights_of(bc.policy)
 
 
 def test_the_engine_that_works_by_hand_leaves_it_to_the_other() -> None:
