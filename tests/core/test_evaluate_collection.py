@@ -450,8 +450,8 @@ def test_the_history_of_native_environments_forgets_what_no_episode_holds() -> N
     history, obs = History(np.zeros((2, 1)), 2), np.zeros((2, 1))
     for step in range(5000):
         history.add(np.array([step, step]), obs + step + 1, np.ones(2))
-        over = np.array([step % 5 == 4, step % 5 == 0])
-        for index in np.flatnonzero(over).tolist():
+        over = [index for index, ends in enumerate((step % 5 == 4, step % 5 == 0)) if ends]
+        for index in over:
             trajectory = history.finish(index, terminated=True)
             expected = range(max(0, step - 4), step + 1) if index == 0 or step else [0]
             assert trajectory.acts.tolist() == list(expected)

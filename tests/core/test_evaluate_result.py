@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies
 
-from mimetic.envs import EpisodeRecord
 from mimetic.evaluate import EvaluationResult, mean_interval
 from mimetic.evaluate.ledger import FinishedEpisode, Ledger
 from mimetic.evaluate.result import statistics_of
@@ -93,33 +92,32 @@ def test_the_order_of_arrival_has_no_say_in_what_counts(data: Any) -> None:
     arrival = data.draw(strategies.permutations(range(len(lengths))))
     told: list[int] = []
 
-    ledger = Ledger(n_episodes, n_timesteps, lambda episode: told.append(episode.record.index))
+    ledger = Ledger(n_episodes, n_timesteps, lambda episodes: told.extend(each.number for each in episodes))
     for index in arrival:
-        ledger.add(finished(index, 0.0, lengths[index]))
+        ledger.add([finished(index, 0.0, lengths[index])])
 
     expected = next(k for k in range(1, len(lengths) + 1) if k >= n_episodes and sum(lengths[:k]) >= n_timesteps)
     assert ledger.complete
-    assert told == [each.record.index for each in ledger.counted] == list(range(expected))
+    assert told == [each.number for each in ledger.counted] == list(range(expected))
 
 
 def test_an_episode_counts_once_all_before_it_are_there() -> None:
     ledger = Ledger(3, None)
-    ledger.add(finished(2, 0.0, 1))
-    ledger.add(finished(1, 0.0, 1))
+    ledger.add([finished(2, 0.0, 1), finished(1, 0.0, 1)])
 
     assert (ledger.counted, ledger.next_index, ledger.complete) == ([], 0, False)
 
-    ledger.add(finished(0, 0.0, 1))
-    assert ([each.record.index for each in ledger.counted], ledger.complete) == ([0, 1, 2], True)
+    ledger.add([finished(0, 0.0, 1)])
+    assert ([each.number for each in ledger.counted], ledger.complete) == ([0, 1, 2], True)
 
 
 def test_counted_episodes_do_not_stay_in_memory() -> None:
     """They may be written to the disk one by one because they do not fit."""
     trajectory = Trajectory(np.zeros((2, 1)), np.zeros(1), None, True)
     told: list[FinishedEpisode] = []
-    ledger = Ledger(1, None, told.append)
+    ledger = Ledger(1, None, told.extend)
 
-    ledger.add(finished(0, 0.0, 1)._replace(trajectories=(trajectory,)))
+    ledger.add([finished(0, 0.0, 1)._replace(trajectories=(trajectory,))])
 
     assert (told[0].trajectories, ledger.counted[0].trajectories) == ((trajectory,), ())
 
@@ -127,22 +125,22 @@ def test_counted_episodes_do_not_stay_in_memory() -> None:
 def test_when_nothing_more_will_come_all_that_is_there_counts() -> None:
     ledger = Ledger(5, None)
     for index in (3, 0, 2):
-        ledger.add(finished(index, 0.0, 1))
+        ledger.add([finished(index, 0.0, 1)])
 
     ledger.settle()
 
-    assert [each.record.index for each in ledger.counted] == [0, 2, 3]
+    assert [each.number for each in ledger.counted] == [0, 2, 3]
 
 
-def finished(index: int, total: float, length: int, *, own: float | None = 1.0) -> FinishedEpisode:
-    record = EpisodeRecord(
-        index=index,
-        seed=index,
+def finished(number: int, total: float, length: int, *, own: float | None = 1.0) -> FinishedEpisode:
+    return FinishedEpisode(
+        number=number,
+        seed=number,
         env_index=0,
         episode_return=total,
         env_return=own,
+        monitor_return=own,
         length=length,
         terminated=True,
         truncated=False,
     )
-    return FinishedEpisode(record, monitor_return=own)

@@ -174,10 +174,10 @@ def test_the_ceiling_is_seen_in_the_step_in_which_it_is_reached() -> None:
     lengths = Lengths(2, max_steps=5)
     alarms = []
     for step in range(1, 8):
-        alarms.append(lengths.tick() and bool(lengths.at_ceiling()[0]))
+        alarms.append(lengths.tick() and lengths.at_ceiling() == [0])
         assert (lengths.of(0), lengths.of(1)) == (step, step % 2 or 2)
         if step % 2 == 0:
-            lengths.begin(np.array([False, True]))
+            lengths.begin([1])
 
     assert alarms == [False] * 4 + [True] * 3
 

@@ -15,7 +15,7 @@ from mimetic.config import Choice, EnvConfig, EvaluationConfig, validated
 from mimetic.envs import DEFAULT_MAX_STEPS
 from mimetic.errors import ConfigError, Fault, TargetExistsError
 from mimetic.evaluate.call import env_of
-from mimetic.evaluate.evaluation import open_lanes, plan_of, progress_bar, warn_of_cuts
+from mimetic.evaluate.evaluation import advance, open_lanes, plan_of, progress_bar, warn_of_cuts
 from mimetic.evaluate.ledger import FinishedEpisode, Ledger
 from mimetic.evaluate.playing import Interruption, play
 from mimetic.evaluate.rollouts import SUFFIX, Rollouts
@@ -150,13 +150,13 @@ def record(
         rollouts = stack.enter_context(Rollouts(path, *raw_spaces, at_once=actor.live))
         bar = stack.enter_context(progress_bar(plan, progress))
 
-        def on_counted(episode: FinishedEpisode) -> None:
-            rollouts.add(episode)
-            tally.add(episode)
-            bar.update(episode.record.length if plan.n_episodes is None else 1)
+        def on_counted(episodes: list[FinishedEpisode]) -> None:
+            rollouts.add(episodes)
+            tally.add(episodes)
+            advance(bar, episodes, plan)
 
         ledger = Ledger(plan.n_episodes, plan.n_timesteps, on_counted, keeps=False)
-        stopped = play(lanes, actor, plan, ledger, keeps_marks=True, interruption=interruption)
+        stopped = play(lanes, actor, plan, ledger, interruption=interruption)
     warn_of_cuts(tally.cut, ledger.n_counted, plan)
     return tally.collection(complete=not stopped, interrupted=interruption.asked)
 
@@ -171,17 +171,16 @@ class _Tally:
         self._n_bytes: int | None = 0 if path.suffix == SUFFIX else None  # that wait in memory; None: nothing to say
         self.cut: list[int] = []
 
-    def add(self, episode: FinishedEpisode) -> None:
-        """Count an episode."""
-        self._returns.append(episode.record.env_return or 0.0)
-        self._lengths.append(sum(map(len, episode.trajectories)))
-        self._n_trajectories += len(episode.trajectories)
-        self._n_terminated += episode.record.terminated
-        if episode.cut:
-            self.cut.append(episode.record.index)
+    def add(self, episodes: Sequence[FinishedEpisode]) -> None:
+        """Count episodes."""
+        trajectories = [trajectory for each in episodes for trajectory in each.trajectories]
+        self._returns.extend(each.env_return or 0.0 for each in episodes)
+        self._lengths.extend(sum(map(len, each.trajectories)) for each in episodes)
+        self._n_trajectories += len(trajectories)
+        self._n_terminated += sum(each.terminated for each in episodes)
+        self.cut += [each.number for each in episodes if each.cut]
         if self._n_bytes is not None:
-            leaves = [leaf for each in episode.trajectories for leaf in obs_leaves(each.obs).values()]
-            self._n_bytes += sum(leaf.nbytes for leaf in leaves)
+            self._n_bytes += sum(leaf.nbytes for each in trajectories for leaf in obs_leaves(each.obs).values())
             if self._n_bytes > MUCH_IN_MEMORY:
                 self._n_bytes = None
                 warnings.warn(

@@ -14,7 +14,7 @@ from tqdm import tqdm
 from mimetic.config import EnvConfig, EvaluationConfig
 from mimetic.envs import EpisodePlan
 from mimetic.errors import ConfigError
-from mimetic.evaluate.lanes import FoundLanes, Lanes, Lent, PlannedLanes
+from mimetic.evaluate.lanes import Lanes, Lent, PlannedLanes, VenvLanes
 from mimetic.evaluate.ledger import FinishedEpisode, Ledger
 from mimetic.evaluate.native import make_native
 from mimetic.evaluate.playing import play
@@ -27,6 +27,7 @@ from mimetic.evaluate.surroundings import (
     refuse_for_a_venv,
     refuse_what_cannot_end_well,
 )
+from mimetic.evaluate.vector_lanes import VectorLanes
 from mimetic.policies import Actor
 from mimetic.rollout import undisturbed
 from mimetic.rollout.stepping import AnyVectorEnv, normalizes_observations
@@ -105,10 +106,10 @@ def evaluate_venv(
                 stack.callback(setattr, normalizer, "training", normalizer.training)
                 normalizer.training = False
             wrapped = put_around(Lent(venv), settings, seed, None)
-            lanes = FoundLanes(wrapped, plan, record=record, close=wrapped.close)
+            lanes: Lanes = VenvLanes(wrapped, plan, record=record)
             raw_spaces = (venv.get_attr("raw_observation_space", [0])[0], venv.action_space) if record else None
         else:
-            lanes = FoundLanes(venv, plan, record=record)
+            lanes = VectorLanes(venv, plan, record=record)
             raw_spaces = (lanes.observation_space, lanes.action_space)
         stack.callback(lanes.close)
         actor = build_actor(policy, lanes, settings, seed=seed, normalized=normalizes_observations(venv))
@@ -120,15 +121,15 @@ def _evaluated(
 ) -> EvaluationResult:
     with rollouts or nullcontext(), progress_bar(plan, progress) as bar:
 
-        def on_counted(episode: FinishedEpisode) -> None:
-            bar.update(episode.record.length if plan.n_episodes is None else 1)
+        def on_counted(episodes: list[FinishedEpisode]) -> None:
+            advance(bar, episodes, plan)
             if rollouts is not None:
-                rollouts.add(episode)
+                rollouts.add(episodes)
 
         ledger = Ledger(plan.n_episodes, plan.n_timesteps, on_counted)
-        interrupted = play(lanes, actor, plan, ledger, keeps_marks=rollouts is not None)
+        interrupted = play(lanes, actor, plan, ledger)
         records = lanes.finish([each.record for each in ledger.counted])
-    warn_of_cuts([each.record.index for each in ledger.counted if each.cut], len(ledger.counted), plan)
+    warn_of_cuts([each.number for each in ledger.counted if each.cut], len(ledger.counted), plan)
     return EvaluationResult(
         statistics=statistics_of(ledger.counted, plan.seed),
         episodes=tuple(records),
@@ -154,9 +155,9 @@ def open_lanes(
     if settings.vectorization == "native":
         native = make_native(env, settings, plan.n_envs)
         spaces = (native.single_observation_space, native.single_action_space)
-        return FoundLanes(native, plan, record=settings.save_rollouts is not None, close=native.close), spaces
+        return VectorLanes(native, plan, record=settings.save_rollouts is not None, close=native.close), spaces
     venv = build_venv(env, settings, plan, out)
-    return PlannedLanes(venv), venv.get_attr("raw_spaces", [0])[0]
+    return PlannedLanes(venv, plan, record=settings.save_rollouts is not None), venv.get_attr("raw_spaces", [0])[0]
 
 
 # --- what goes on beside ----------------------------------------------------------------------------------------
@@ -179,6 +180,11 @@ def progress_bar(plan: EpisodePlan, progress: bool) -> "AbstractContextManager[P
         leave=False,
         dynamic_ncols=True,
     )
+
+
+def advance(bar: "ProgressBar[Any]", episodes: Sequence[FinishedEpisode], plan: EpisodePlan) -> None:
+    """Move the bar on by some episodes."""
+    bar.update(sum(each.length for each in episodes) if plan.n_episodes is None else len(episodes))
 
 
 def warn_of_cuts(cut: Sequence[int], n_counted: int, plan: EpisodePlan) -> None:

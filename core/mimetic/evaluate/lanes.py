@@ -1,6 +1,7 @@
 """What does an evaluation step? Environments side by side, whoever built them, that say which episodes ended."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain, count
 from typing import Any, NamedTuple, Protocol
 
 import gymnasium as gym
@@ -8,40 +9,24 @@ import numpy as np
 from stable_baselines3.common.vec_env import VecEnv, VecEnvWrapper
 
 from mimetic.envs import PLAYED, EpisodePlan, EpisodeRecord, PlayedEpisode, success_in
+from mimetic.evaluate.ledger import FinishedEpisode
+from mimetic.evaluate.marks import Marks, marked
 from mimetic.rollout import monitor_return, unwrap_traj
 from mimetic.rollout.running import RunningEpisodes
-from mimetic.rollout.stepping import AnyVectorEnv, Step, steps_of
+from mimetic.rollout.stepping import Step, VenvSteps, Where
 from mimetic.rollout.transitions import ROLLOUT
-from mimetic.seeding import derive_seed
-from mimetic.types import Trajectory
+from mimetic.seeding import generator
 
-
-class Ending(NamedTuple):
-    """How an episode ended, as far as its environment knows."""
-
-    env_index: int
-    number: int  # of the episode
-    length: int  # steps
-    terminated: bool
-    truncated: bool
-    next_index: int | None  # the episode that this environment plays next; None: it plays no more
-    cut: bool = False  # by the step ceiling
-    pays_own: bool = False  # what was paid is the environment's own reward: nothing is around it
-    env_return: float | None = None
-    monitor_return: float | None = None
-    is_success: bool | None = None
-    trajectories: tuple[Trajectory, ...] = ()
-    steps_before: np.ndarray | None = None  # see RawEpisode; None: as many steps inside as outside
+Noted = Mapping[str, np.ndarray]
+"""What the actor can tell about the actions of a step, ``(n, ...)`` by name."""
 
 
 class Moment(NamedTuple):
     """What a step of all environments gave."""
 
     obs: Any
-    rews: np.ndarray  # (n,)
-    begun: np.ndarray | None = None  # (n,) bool: the observation is the first of an episode; None: nowhere
-    endings: Sequence[Ending] = ()
-    idle: np.ndarray | None = None  # (n,) bool: the step was no step there, only a reset; None: nowhere
+    begun: Where | None = None  # the observation is the first of an episode
+    ended: Sequence[FinishedEpisode] = ()  # with this step, or before
 
 
 class Lanes(Protocol):
@@ -56,8 +41,17 @@ class Lanes(Protocol):
     def reset(self) -> Any:
         """Begin the first episodes; return their observations."""
 
-    def step(self, acts: np.ndarray) -> Moment:
+    def begin(self, environments: Iterable[int]) -> Iterator[tuple[int, int]]:
+        """Tell for each of these, unless it plays no more, in which an episode begins: the environment, and a seed."""
+
+    def step(self, acts: np.ndarray, noted: Noted) -> Moment:
         """Step every environment."""
+
+    def rest(self) -> list[FinishedEpisode]:
+        """Return what has ended and was not told yet."""
+
+    def plays(self, env_index: int) -> bool:
+        """Whether an environment goes on to play episodes."""
 
     def finish(self, counted: Sequence[EpisodeRecord]) -> list[EpisodeRecord]:
         """Let observers end their work; return the records with what they add."""
@@ -71,10 +65,14 @@ class PlannedLanes:
 
     exact = True
 
-    def __init__(self, venv: VecEnv) -> None:
-        """Step ``venv``, and close it at the end."""
+    def __init__(self, venv: VecEnv, plan: EpisodePlan, *, record: bool = False) -> None:
+        """Step ``venv``, which records its episodes or does not, and close it at the end."""
         self.venv: VecEnv | None = venv
-        self._venv = venv
+        self._venv, self._plan = venv, plan
+        self._marks = Marks(venv.num_envs) if record else None
+        self._returns = np.zeros(venv.num_envs, np.float64)  # (n,) of the running episodes
+        self._playing: list[int | None] = list(range(venv.num_envs))  # the episode that each plays
+        self._seeds = [0] * venv.num_envs  # of those episodes
         self.n_envs = venv.num_envs
         self.observation_space = venv.observation_space
         self.action_space = venv.action_space
@@ -83,12 +81,32 @@ class PlannedLanes:
         """Begin the first episodes."""
         return self._venv.reset()
 
-    def step(self, acts: np.ndarray) -> Moment:
+    def begin(self, environments: Iterable[int]) -> Iterator[tuple[int, int]]:
+        """Give each episode's own seed."""
+        for i in environments:
+            number = self._playing[i]
+            if number is not None:
+                self._seeds[i] = self._plan.seed_of(number)
+                yield i, self._seeds[i]
+
+    def step(self, acts: np.ndarray, noted: Noted) -> Moment:
         """Step every environment; the endings are in the infos."""
         obs, rews, dones, infos = self._venv.step(acts)
-        if not dones.any():
-            return Moment(obs, rews)
-        return Moment(obs, rews, dones, [_ending(infos[i][PLAYED], i) for i in dones.nonzero()[0].tolist()])
+        self._returns += rews
+        if self._marks is not None:
+            self._marks.add(noted)
+        where = Where.of(dones)
+        if where is None:
+            return Moment(obs)
+        return Moment(obs, where, [self._ended(i, infos[i][PLAYED]) for i in where.numbers])
+
+    def rest(self) -> list[FinishedEpisode]:
+        """Return nothing: what ends is told at once."""
+        return []
+
+    def plays(self, env_index: int) -> bool:
+        """Whether an episode of the plan is left for it."""
+        return self._playing[env_index] is not None
 
     def finish(self, counted: Sequence[EpisodeRecord]) -> list[EpisodeRecord]:
         """Let the observers of each environment end their work on its own counted episodes."""
@@ -105,45 +123,78 @@ class PlannedLanes:
         """Close the environments."""
         self._venv.close()
 
+    def _ended(self, i: int, played: PlayedEpisode) -> FinishedEpisode:
+        episode_return, self._returns[i] = self._returns.item(i), 0.0
+        self._playing[i] = played.next_index
+        trajectories = [] if played.raw is None else list(played.raw.trajectories)
+        if self._marks is not None and played.raw is not None:
+            noted = self._marks.take(i, played.length, more=played.next_index is not None)
+            trajectories = marked(trajectories, noted, played.raw.steps_before)
+        return FinishedEpisode(
+            number=played.index,
+            seed=self._seeds[i],
+            env_index=i,
+            episode_return=episode_return,
+            env_return=played.env_return,
+            monitor_return=played.env_return,
+            length=played.length,
+            terminated=played.terminated,
+            truncated=played.truncated,
+            cut=played.cut,
+            is_success=played.is_success,
+            trajectories=tuple(trajectories),
+        )
 
-class FoundLanes:
-    """Environments that know nothing of episodes: a caller's, or gymnasium's own. None of them is seeded alone."""
+
+class VenvLanes:
+    """A caller's environments of stable-baselines3's kind, which know nothing of episodes and are not seeded."""
 
     exact = False
 
-    def __init__(
-        self,
-        venv: AnyVectorEnv,
-        plan: EpisodePlan,
-        *,
-        record: bool = False,
-        close: Callable[[], None] = lambda: None,
-    ) -> None:
-        """Step ``venv``; with ``record`` keep the episodes; ``close`` ends what was opened for the evaluation."""
-        self.venv = venv if isinstance(venv, VecEnv) else None
-        self._steps = steps_of(venv)
-        self._plan, self._records = plan, record
-        self._close = close
-        self._next = np.arange(venv.num_envs)  # (n,) the episode that each plays, or 0, 1, ... before the first
-        self.n_envs = self._steps.n_envs
-        self.observation_space = self._steps.observation_space
-        self.action_space = self._steps.action_space
+    def __init__(self, venv: VecEnv, plan: EpisodePlan, *, record: bool = False) -> None:
+        """Step ``venv``; with ``record`` keep the episodes."""
+        self.venv: VecEnv | None = venv
+        self._steps = VenvSteps(venv)
+        self._plan, self._records, self._close = plan, record, venv.close
+        self._marks = Marks(venv.num_envs)
+        self._returns = np.zeros(venv.num_envs, np.float64)  # (n,) of the running episodes
+        self._next = list(range(venv.num_envs))  # the episode that each plays
+        self._left: set[int] = set()  # cut, and nobody can reset one of them alone
+        self._seeds = numbers_from(plan.seed)
+        self.n_envs = venv.num_envs
+        self.observation_space = venv.observation_space
+        self.action_space = venv.action_space
 
     def reset(self) -> Any:
-        """Reset every environment; gymnasium's begin from a seed for all together."""
-        obs = self._steps.reset(derive_seed(self._plan.seed, "native"))
+        """Reset every environment."""
+        obs = self._steps.reset()
         self._running = RunningEpisodes(self._steps, obs, self._plan.max_steps, record=self._records)
         return obs
 
-    def step(self, acts: np.ndarray) -> Moment:
+    def begin(self, environments: Iterable[int]) -> Iterator[tuple[int, int]]:
+        """Give numbers in the order in which episodes begin: seeds for actors, of episodes that cannot be repeated."""
+        return ((i, next(self._seeds)) for i in environments if i not in self._left)
+
+    def step(self, acts: np.ndarray, noted: Noted) -> Moment:
         """Step every environment; one that reaches the step ceiling is taken for ended, and plays no more."""
         step = self._steps.step(acts)
-        over = self._running.add(acts, step, infos=self.venv is not None)
-        if not over and step.begun is None and step.idle is None:
-            return Moment(step.obs, step.rews)
-        endings = [self._end(i, step) for i in over]
+        over = self._running.add(acts, step, infos=True)
+        self._returns += step.rews
+        if self._records:
+            self._marks.add(noted)
+        if not over and step.begun is None:
+            return Moment(step.obs)
+        ended = [self._ended(i, step) for i in over]
         self._running.go_on(over, step)
-        return Moment(step.obs, step.rews, step.begun, endings, step.idle)
+        return Moment(step.obs, step.begun, ended)
+
+    def rest(self) -> list[FinishedEpisode]:
+        """Return nothing: what ends is told at once."""
+        return []
+
+    def plays(self, env_index: int) -> bool:
+        """Whether it was not cut."""
+        return env_index not in self._left
 
     def finish(self, counted: Sequence[EpisodeRecord]) -> list[EpisodeRecord]:
         """Return the records as they are: nothing of ours is around the environments."""
@@ -153,57 +204,46 @@ class FoundLanes:
         """Close what was opened for the evaluation."""
         self._close()
 
-    def _end(self, i: int, step: Step) -> Ending:
-        done = step.dones is not None and bool(step.dones[i])
+    def _ended(self, i: int, step: Step) -> FinishedEpisode:
+        info = step.infos[i]  # type: ignore[index]  # one for each environment
+        done = step.dones is not None and bool(step.dones.mask[i])
         terminated = done and step.terminated is not None and bool(step.terminated[i])
-        number, self._next[i] = int(self._next[i]), self._next[i] + self.n_envs
+        number, self._next[i] = self._next[i], self._next[i] + self.n_envs
+        episode_return, self._returns[i] = self._returns.item(i), 0.0
+        length = self._running.length(i)
         if not done:
+            self._left.add(i)
             self._running.leave(i)
-        trajectory = self._running.finish(i, step) if self._records else None
-        facts = _told_in_columns(step.infos, i) if isinstance(step.infos, Mapping) else _told_in(step.infos[i], done)
-        return Ending(
-            env_index=i,
+        trajectories = []
+        if self._records:
+            lived, noted = self._running.finish(i, step), self._marks.take(i, length, more=done)
+            trajectories = marked([unwrap_traj(lived)], noted) if done else []  # the raw rest of a cut one is not known
+        return FinishedEpisode(
             number=number,
-            length=self._running.length(i),
+            seed=None,
+            env_index=i,
+            episode_return=episode_return,
+            env_return=_own_return(info),
+            monitor_return=monitor_return(info) if done else None,
+            length=length,
             terminated=terminated,
             truncated=not terminated,
-            next_index=number + self.n_envs if done else None,
             cut=not done,
-            pays_own=facts.pays_own,
-            env_return=facts.env_return,
-            monitor_return=facts.monitor_return,
-            is_success=facts.is_success,
-            trajectories=() if trajectory is None else facts.raw(trajectory),
+            is_success=success_in(info),
+            trajectories=tuple(trajectories),
         )
 
 
-class _Told(NamedTuple):
-    """What the infos of an episode's last step tell."""
-
-    pays_own: bool
-    env_return: float | None = None
-    monitor_return: float | None = None
-    is_success: bool | None = None
-    raw: Callable[[Trajectory], tuple[Trajectory, ...]] = lambda trajectory: (trajectory,)
+def numbers_from(seed: int) -> Iterator[int]:
+    """Give numbers without an end, the same for the same seed."""
+    stream = generator(seed, "unrepeatable episodes")
+    return chain.from_iterable(stream.integers(2**31, size=256).tolist() for _ in count())
 
 
-def _told_in_columns(info: Mapping[str, Any], i: int) -> _Told:
-    """Read one of gymnasium's vector environments; there is nothing around its environments."""
-    last = info.get("final_info", info)
-    known = last.get("_is_success")
-    return _Told(True, is_success=bool(last["is_success"][i]) if known is not None and known[i] else None)
-
-
-def _told_in(info: Mapping[str, Any], done: bool) -> _Told:
-    """Read the info of one environment; the raw episode of one that was cut is not known."""
+def _own_return(info: Mapping[str, Any]) -> float | None:
+    """Return the sum of the raw rewards where a RolloutInfoWrapper kept them."""
     raw = info.get(ROLLOUT)
-    return _Told(
-        pays_own=False,
-        env_return=None if raw is None else float(np.sum(raw["rews"], dtype=np.float64)),
-        monitor_return=monitor_return(info) if done else None,
-        is_success=success_in(info),
-        raw=(lambda trajectory: (unwrap_traj(trajectory),)) if done else (lambda trajectory: ()),
-    )
+    return None if raw is None else float(np.sum(raw["rews"], dtype=np.float64))
 
 
 class Lent(VecEnvWrapper):
@@ -219,20 +259,3 @@ class Lent(VecEnvWrapper):
 
     def close(self) -> None:
         """Leave it open."""
-
-
-def _ending(played: PlayedEpisode, env_index: int) -> Ending:
-    return Ending(
-        env_index=env_index,
-        number=played.index,
-        length=played.length,
-        terminated=played.terminated,
-        truncated=played.truncated,
-        next_index=played.next_index,
-        cut=played.cut,
-        env_return=played.env_return,
-        monitor_return=played.env_return,
-        is_success=played.is_success,
-        trajectories=() if played.raw is None else played.raw.trajectories,
-        steps_before=None if played.raw is None else played.raw.steps_before,
-    )

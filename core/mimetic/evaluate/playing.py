@@ -2,112 +2,65 @@
 
 import signal
 import threading
-from collections.abc import Callable, Iterator
-from itertools import chain, count
 from types import FrameType, TracebackType
 from typing import ClassVar, Self
 
 import numpy as np
 
-from mimetic.envs import EpisodePlan, EpisodeRecord
+from mimetic.envs import EpisodePlan
 from mimetic.errors import EnvError
-from mimetic.evaluate.lanes import Ending, Lanes
-from mimetic.evaluate.ledger import FinishedEpisode, Ledger
-from mimetic.evaluate.rollouts import Marks
+from mimetic.evaluate.lanes import Lanes
+from mimetic.evaluate.ledger import Ledger
 from mimetic.policies import Actor
-from mimetic.seeding import generator
+from mimetic.rollout.stepping import Where
 
 
 def play(
-    lanes: Lanes,
-    actor: Actor,
-    plan: EpisodePlan,
-    ledger: Ledger,
-    *,
-    keeps_marks: bool = False,
-    interruption: "Interruption | None" = None,
+    lanes: Lanes, actor: Actor, plan: EpisodePlan, ledger: Ledger, *, interruption: "Interruption | None" = None
 ) -> bool:
     """Play until the ledger is complete; return whether Ctrl-C, or a closed window, came before.
 
-    With ``keeps_marks``, what the actor notes about its actions goes into the infos of the kept trajectories.
     ``interruption.asked`` tells afterwards whether it was Ctrl-C.
 
     Raises:
         EnvError: An episode that is needed can never be played.
         KeyboardInterrupt: Ctrl-C came twice.
     """
-    marks = Marks(lanes.n_envs) if keeps_marks else None
     with interruption or Interruption() as interruption:
         try:
-            _play(lanes, actor, plan, ledger, marks, interruption)
+            _play(lanes, actor, plan, ledger, interruption)
         except KeyboardInterrupt:
             if interruption.insisted:
                 raise
+        finally:
+            ledger.add(lanes.rest())
     if ledger.complete:
         return False
     ledger.settle()
     return True
 
 
-def _play(
-    lanes: Lanes, actor: Actor, plan: EpisodePlan, ledger: Ledger, marks: Marks | None, interruption: "Interruption"
-) -> None:
-    repeatable = lanes.exact and actor.seeded
-    seed_of = plan.seed_of if lanes.exact else _numbers(plan.seed)
-    totals = np.zeros(lanes.n_envs, np.float64)
-    playing: list[int | None] = list(range(lanes.n_envs))  # the episode that each environment plays
-    seeds = [0] * lanes.n_envs  # of those episodes
+def _play(lanes: Lanes, actor: Actor, plan: EpisodePlan, ledger: Ledger, interruption: "Interruption") -> None:
+    repeatable = actor.seeded
     obs, state = lanes.reset(), None
-    begun: np.ndarray | None = np.ones(lanes.n_envs, bool)
+    begun: Where | None = Where(np.ones(lanes.n_envs, bool), list(range(lanes.n_envs)))
     while not ledger.complete and not interruption.asked:
-        if begun is None:
-            begun = np.zeros(lanes.n_envs, bool)
-        else:
-            for i in begun.nonzero()[0].tolist():
-                index = playing[i]
-                if index is not None:
-                    seeds[i] = seed_of(index)
-                    actor.begin_episode(i, seeds[i])
-        acts, state = actor(obs, state, begun)
-        obs, rews, begun, endings, idle = lanes.step(acts)
-        if marks is not None:
-            marks.add(actor.last_infos, idle)
-        totals += rews
-        for ending in endings:
-            i = ending.env_index
-            if marks is not None:
-                ending = marks.move_into(ending)
-            ledger.add(_finished(ending, seeds[i] if repeatable else None, float(totals[i])))
-            totals[i], playing[i] = 0.0, ending.next_index
-        if endings and not ledger.complete and playing[ledger.next_index % lanes.n_envs] is None:
+        if begun is not None:
+            for env_index, seed in lanes.begin(begun.numbers):
+                actor.begin_episode(env_index, seed)
+        acts, state = actor(obs, state, np.zeros(lanes.n_envs, bool) if begun is None else begun.mask)
+        obs, begun, ended = lanes.step(acts, actor.last_infos)
+        if actor.live:
+            ended = [*ended, *lanes.rest()]
+        if not ended:
+            continue
+        ledger.add(ended if repeatable else [episode._replace(seed=None) for episode in ended])
+        if not ledger.complete and not lanes.plays(ledger.next_index % lanes.n_envs):
             raise EnvError(
                 f"environment {ledger.next_index % lanes.n_envs} made {plan.max_steps:,} steps without an end, and one "
                 f"of several cannot be reset alone, so episode {ledger.next_index} can never begin; wrap the "
                 "environments in gymnasium.wrappers.TimeLimit, or let mimetic build them"
             )
-
-
-def _numbers(seed: int) -> Callable[[int], int]:
-    """Return what gives numbers in the order in which it is asked: seeds of episodes that nobody can play again."""
-    stream = generator(seed, "unrepeatable episodes")
-    numbers: Iterator[int] = chain.from_iterable(stream.integers(2**31, size=256).tolist() for _ in count())
-    return lambda index: next(numbers)
-
-
-def _finished(ending: Ending, seed: int | None, episode_return: float) -> FinishedEpisode:
-    record = EpisodeRecord(
-        index=ending.number,
-        seed=seed,
-        env_index=ending.env_index,
-        episode_return=episode_return,
-        env_return=episode_return if ending.pays_own else ending.env_return,
-        length=ending.length,
-        terminated=ending.terminated,
-        truncated=ending.truncated,
-        is_success=ending.is_success,
-    )
-    monitored = episode_return if ending.pays_own else ending.monitor_return
-    return FinishedEpisode(record, ending.cut, monitored, ending.trajectories)
 
 
 class Interruption:

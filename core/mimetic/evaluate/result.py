@@ -46,21 +46,20 @@ def statistics_of(episodes: Sequence[FinishedEpisode], seed: int) -> dict[str, f
     population) and max; ``monitor_return_len``; ``return_ci_low`` and ``return_ci_high``: the mean return's interval of
     95% by the percentile bootstrap; ``is_success``: the rate, among the episodes that say whether they succeeded.
     """
-    records = [each.record for each in episodes]
-    if not records:
+    if not episodes:
         return {"n_traj": 0}
-    returns = [record.episode_return for record in records]
+    returns = [each.episode_return for each in episodes]
     monitored = [each.monitor_return for each in episodes if each.monitor_return is not None]
-    own = [record.env_return for record in records if record.env_return is not None]
-    successes = [record.is_success for record in records if record.is_success is not None]
+    own = [each.env_return for each in episodes if each.env_return is not None]
+    successes = [each.is_success for each in episodes if each.is_success is not None]
     low, high = mean_interval(returns, generator(seed, "bootstrap"))
 
-    statistics: dict[str, float | int | None] = {"n_traj": len(records)}
-    statistics |= spread("return", returns) | spread("len", [record.length for record in records])
+    statistics: dict[str, float | int | None] = {"n_traj": len(episodes)}
+    statistics |= spread("return", returns) | spread("len", [each.length for each in episodes])
     if monitored:
         statistics["monitor_return_len"] = len(monitored)
         statistics |= spread("monitor_return", monitored)
-    if len(own) == len(records):
+    if len(own) == len(episodes):
         statistics |= spread("env_return", own)
     statistics |= {"return_ci_low": low, "return_ci_high": high}
     if successes:

@@ -23,6 +23,7 @@ from mimetic.rollout.stepping import (
     Step,
     VectorSteps,
     VenvSteps,
+    Where,
     normalizes_observations,
     steps_of,
 )
@@ -164,27 +165,25 @@ def _collect(
         raise EnvError("Tuple observations are not supported: wrap the environment so that it gives an array or a Dict")
     running = RunningEpisodes(steps, obs, max_steps, record=True)
     episode_seeds = (derive_seed(seed, "episode", number) for number in itertools.count())
-    active = np.ones(steps.n_envs, bool)
-    begun: np.ndarray | None = active.copy()
+    active = set(range(steps.n_envs))
+    begun: Where | None = Where(np.ones(steps.n_envs, bool), sorted(active))
     warned = False
-    while active.any():
-        if begun is None:
-            begun = np.zeros(steps.n_envs, bool)
-        for index in np.flatnonzero(begun).tolist():
+    while active:
+        for index in () if begun is None else begun.numbers:
             actor.begin_episode(index, next(episode_seeds))
-        acts, state = actor(obs, state, begun)
+        acts, state = actor(obs, state, np.zeros(steps.n_envs, bool) if begun is None else begun.mask)
         step = _marked(steps.step(acts), actor.last_infos)
         over = running.add(acts, step, infos=isinstance(steps, VenvSteps))
         obs, begun = step.obs, step.begun
         if not over and begun is None:
             continue
         for index in over:
-            if not warned and (step.dones is None or not step.dones[index]):
+            if not warned and (step.dones is None or not step.dones.mask[index]):
                 warned = True
                 warnings.warn(ceiling_warning(index, max_steps), stacklevel=3)
             trajectories.append(running.finish(index, step))
         if over and sample_until(trajectories):
-            active[over] = False
+            active -= set(over)
             for index in over:
                 running.leave(index)
         running.go_on(over, step)

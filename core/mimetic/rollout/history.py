@@ -1,6 +1,6 @@
 """How far back are the steps of several environments remembered? As far as an unfinished trajectory reaches."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,14 +23,13 @@ class History:
         self._infos: list[Sequence[Mapping[str, Any]]] = []
         self._n_steps = 0
         self._next_look = MUCH
-        self._starts = np.zeros(n_envs, np.int64)  # (n,) the first step of each running trajectory
+        self._starts = [0] * n_envs  # the first step of each running trajectory
         self._append(obs)
 
     @property
     def lengths(self) -> np.ndarray:
         """(n,) how many steps the running trajectory of each environment has."""
-        lengths: np.ndarray = self._n_steps - self._starts
-        return lengths
+        return self._n_steps - np.array(self._starts)
 
     def add(
         self, acts: np.ndarray, obs: Any, rews: np.ndarray, infos: Sequence[Mapping[str, Any]] | None = None
@@ -54,7 +53,7 @@ class History:
         """Take an environment's running trajectory out; ``last_obs``: its last observation, where a reset hides it."""
         assert self._acts is not None
         assert self._rews is not None
-        start, stop = int(self._starts[index]), self._n_steps
+        start, stop = self._starts[index], self._n_steps
         self._starts[index] = stop
         infos = None
         if self._infos:
@@ -69,22 +68,23 @@ class History:
             truncated=not terminated,
         )
 
-    def begin(self, where: np.ndarray | list[int]) -> None:
-        """Begin trajectories with the newest observation where a mask (n,) or numbers of environments say so."""
-        self._starts[where] = self._n_steps
+    def begin(self, environments: Iterable[int]) -> None:
+        """Begin a trajectory in each of these, with the newest observation."""
+        for index in environments:
+            self._starts[index] = self._n_steps
 
     def forget(self) -> None:
         """Drop what no running trajectory holds any more."""
         if self._n_steps < self._next_look:
             return
-        surplus = int(self._starts.min())
+        surplus = min(self._starts)
         self._next_look = self._n_steps + MUCH
         if surplus > max(self._n_steps // 2, MUCH):  # so that a step is moved once, not each time
             for rows in (*self._obs.values(), self._acts, self._rews):
                 if rows is not None:
                     rows.forget(surplus)
             del self._infos[:surplus]
-            self._starts -= surplus
+            self._starts = [start - surplus for start in self._starts]
             self._n_steps -= surplus
             self._next_look -= surplus
 

@@ -1,6 +1,6 @@
 """How long are the running episodes, and has one reached the step ceiling?"""
 
-import numpy as np
+from collections.abc import Iterable
 
 
 class Lengths:
@@ -10,7 +10,7 @@ class Lengths:
         """Begin an episode everywhere; none should have more than ``max_steps``."""
         self._max_steps = max_steps
         self._now = 0
-        self._starts = np.zeros(n_envs, np.int64)  # (n,) when each episode began
+        self._starts = [0] * n_envs  # when each episode began
         self._alarm = max_steps
 
     def tick(self) -> bool:
@@ -18,18 +18,22 @@ class Lengths:
         self._now += 1
         if self._now < self._alarm:
             return False
-        self._alarm = int(self._starts.min()) + self._max_steps  # others have begun since the alarm was set
+        self._alarm = min(self._starts) + self._max_steps  # others have begun since the alarm was set
         return self._now >= self._alarm
 
     def of(self, index: int) -> int:
         """Return the length of an environment's episode."""
-        return self._now - int(self._starts[index])
+        return self._now - self._starts[index]
 
-    def at_ceiling(self) -> np.ndarray:
-        """(n,) which episodes have ``max_steps`` steps."""
-        reached: np.ndarray = self._now - self._starts >= self._max_steps
-        return reached
+    def longest(self) -> int:
+        """Return the length of the longest episode."""
+        return self._now - min(self._starts)
 
-    def begin(self, where: np.ndarray | list[int]) -> None:
-        """Begin episodes where a mask (n,) or numbers of environments say so: the next step is their first."""
-        self._starts[where] = self._now
+    def at_ceiling(self) -> list[int]:
+        """Return the environments whose episodes have ``max_steps`` steps."""
+        return [index for index, start in enumerate(self._starts) if self._now - start >= self._max_steps]
+
+    def begin(self, environments: Iterable[int]) -> None:
+        """Begin an episode in each of these: the next step is its first."""
+        for index in environments:
+            self._starts[index] = self._now

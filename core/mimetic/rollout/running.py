@@ -1,8 +1,7 @@
 """What is known of the episodes that are being played side by side, and what is taken out of them when they end?"""
 
+from collections.abc import Sequence
 from typing import Any
-
-import numpy as np
 
 from mimetic.rollout.history import History
 from mimetic.rollout.lengths import Lengths
@@ -18,23 +17,19 @@ class RunningEpisodes:
         self._steps = steps
         self._history = History(obs, steps.n_envs) if record else None
         self._lengths = Lengths(steps.n_envs, max_steps)
-        self._left = np.zeros(steps.n_envs, bool)  # (n,) nobody asks for these environments any more
-        self._any_left = False
+        self._left: list[int] = []  # nobody asks for these environments any more
 
-    def add(self, acts: np.ndarray, step: Step, *, infos: bool = False) -> list[int]:
+    def add(self, acts: Any, step: Step, *, infos: bool = False) -> Sequence[int]:
         """Add a step; return the environments whose episodes are over: done, or at the step ceiling."""
         if self._history is not None:
             self._history.add(acts, step.seen, step.rews, step.infos if infos else None)  # type: ignore[arg-type]  # asked of sequences only
         at_ceiling = self._lengths.tick()
         if step.idle is not None:
-            self._lengths.begin(step.idle)
-        over = step.dones
+            self._lengths.begin(step.idle.numbers)
+        over: Sequence[int] = () if step.dones is None else step.dones.numbers
         if at_ceiling:
-            over = self._lengths.at_ceiling() if over is None else over | self._lengths.at_ceiling()
-        if over is None:
-            return []
-        over = over & ~self._left if self._any_left else over
-        return over.nonzero()[0].tolist()
+            over = sorted({*over, *self._lengths.at_ceiling()})
+        return [index for index in over if index not in self._left] if self._left else over
 
     def length(self, index: int) -> int:
         """Return the length of an environment's episode."""
@@ -43,7 +38,7 @@ class RunningEpisodes:
     def finish(self, index: int, step: Step) -> Trajectory:
         """Take out the steps of an episode that is over; one that is not done was cut."""
         assert self._history is not None
-        if step.dones is None or not step.dones[index]:
+        if step.dones is None or not step.dones.mask[index]:
             return self._history.finish(index, terminated=False)
         assert step.terminated is not None
         return self._history.finish(
@@ -52,18 +47,15 @@ class RunningEpisodes:
 
     def leave(self, index: int) -> None:
         """Keep nothing of an environment any more."""
-        self._left[index] = self._any_left = True
+        self._left.append(index)
 
-    def go_on(self, over: list[int], step: Step) -> None:
+    def go_on(self, over: Sequence[int], step: Step) -> None:
         """Begin what begins after a step whose ended episodes have been taken out."""
         if self._history is not None and step.obs is not step.seen:
             self._history.replace(step.obs)
-        if over:
-            self._lengths.begin(over)
-        for where in (step.begun, self._left if self._any_left else None):
-            if where is not None:
-                self._lengths.begin(where)
-                if self._history is not None:
-                    self._history.begin(where)
+        begun = [*(() if step.begun is None else step.begun.numbers), *self._left]
+        self._lengths.begin(over)
+        self._lengths.begin(begun)
         if self._history is not None:
+            self._history.begin(begun)
             self._history.forget()

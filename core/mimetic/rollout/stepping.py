@@ -12,6 +12,7 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from stable_baselines3.common.vec_env import VecEnv, VecNormalize, unwrap_vec_wrapper
 
 from mimetic.spaces import refuse_unsupported
+from mimetic.types import map_obs
 
 if TYPE_CHECKING:
     import gymnasium as gym
@@ -20,17 +21,29 @@ AnyVectorEnv = VecEnv | VectorEnv[Any, Any, Any]
 """Vectorised environments of stable-baselines3's kind, or of gymnasium's."""
 
 
+class Where(NamedTuple):
+    """Some of the environments, as whoever needs them likes them."""
+
+    mask: np.ndarray  # (n,) bool
+    numbers: list[int]  # in order
+
+    @classmethod
+    def of(cls, mask: np.ndarray) -> "Where | None":
+        """Return the environments of a mask, None when there are none."""
+        return cls(mask, mask.nonzero()[0].tolist()) if np.count_nonzero(mask) else None
+
+
 class Step(NamedTuple):
-    """What a step of all environments gave. Masks are (n,) bool, and None where they would be False everywhere."""
+    """What a step of all environments gave."""
 
     obs: Any  # what comes next: the first of a new episode where one has begun
     seen: Any  # what the step itself gave; the same object unless the caller reset environments
-    rews: np.ndarray  # (n,)
-    dones: np.ndarray | None = None  # the step was the last of an episode
-    terminated: np.ndarray | None = None  # ... whose task ended; where not done it means nothing
-    begun: np.ndarray | None = None  # ``obs`` is the first of an episode
-    idle: np.ndarray | None = None  # the step was no step here, only a reset
+    rews: np.ndarray  # (n,) float64
     infos: Sequence[Mapping[str, Any]] | Mapping[str, Any] = ()  # in the form that the environments give
+    dones: Where | None = None  # the step was the last of an episode
+    terminated: np.ndarray | None = None  # (n,) bool: ... whose task ended; where not done it means nothing
+    begun: Where | None = None  # ``obs`` is the first of an episode
+    idle: Where | None = None  # the step was no step here, only a reset
 
 
 class VectorSteps:
@@ -46,7 +59,7 @@ class VectorSteps:
         refuse_unsupported(venv.single_action_space, "action")
         self._venv = venv
         self._mode = venv.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP)
-        self._resets: np.ndarray | None = None  # (n,) where the next step is a reset
+        self._resets: Where | None = None  # the next step is a reset
         self.n_envs = venv.num_envs
         self.observation_space: gym.Space[Any] = venv.single_observation_space
         self.action_space: gym.Space[Any] = venv.single_action_space
@@ -59,23 +72,32 @@ class VectorSteps:
     def step(self, acts: np.ndarray) -> Step:
         """Step every environment."""
         obs, rews, terminated, truncated, info = self._venv.step(acts)
-        ended, rews = terminated | truncated, np.asarray(rews, np.float64)
+        ended, rews = terminated | truncated, np.array(rews, np.float64)
         idle = self._resets
-        if idle is None and not ended.any():
-            return Step(obs, obs, rews, infos=info)
-        dones = ended if idle is None else ended & ~idle
-        rews = rews if idle is None else np.where(idle, 0.0, rews)
-        ends = dones if idle is None or dones.any() else None
-        seen, begun = obs, ends
+        if idle is not None:
+            for index in idle.numbers:
+                ended[index], rews[index] = False, 0.0
+        elif not np.count_nonzero(ended):
+            return Step(obs, obs, rews, info)
+        seen, dones = obs, Where.of(ended)
+        begun = dones
         if self._mode == AutoresetMode.NEXT_STEP:
-            begun, self._resets = idle, ends
-        elif self._mode == AutoresetMode.DISABLED:
-            obs, _ = self._venv.reset(options={"reset_mask": dones})
-        return Step(obs, seen, rews, ends, terminated, begun, idle, info)
+            begun, self._resets = idle, dones
+        elif self._mode == AutoresetMode.DISABLED and dones is not None:
+            obs, _ = self._venv.reset(options={"reset_mask": dones.mask})
+        return Step(obs, seen, rews, info, dones, terminated, begun, idle)
+
+    @property
+    def reset_steps(self) -> int:
+        """How many steps a reset takes."""
+        return int(self._mode == AutoresetMode.NEXT_STEP)
 
     def last_obs(self, step: Step, index: int) -> Any:
-        """Return the last observation of the episode that ended there, or None where ``step.seen`` holds it."""
-        return row_of(step.infos["final_obs"], index) if self._mode == AutoresetMode.SAME_STEP else None  # type: ignore[call-overload]  # it is a mapping
+        """Return the last observation of the episode that ended there, or None where ``step.obs`` holds it."""
+        if self._mode == AutoresetMode.NEXT_STEP:
+            return None
+        last = step.infos["final_obs"] if self._mode == AutoresetMode.SAME_STEP else step.seen  # type: ignore[call-overload]  # it is a mapping
+        return map_obs(np.array, row_of(last, index))
 
 
 class VenvSteps:
@@ -95,11 +117,11 @@ class VenvSteps:
     def step(self, acts: np.ndarray) -> Step:
         """Step every environment."""
         obs, rews, dones, infos = self._venv.step(acts)
-        if not dones.any():
-            return Step(obs, obs, rews, infos=infos)
-        dones = np.asarray(dones, bool)
+        where = Where.of(np.asarray(dones, bool))
+        if where is None:
+            return Step(obs, obs, rews, infos)
         cut = np.array([bool(info.get("TimeLimit.truncated", False)) for info in infos])
-        return Step(obs, obs, rews, dones, ~cut, dones, infos=infos)
+        return Step(obs, obs, rews, infos, where, ~cut, where)
 
     def last_obs(self, step: Step, index: int) -> Any:
         """Return the last observation of the episode that ended there."""
