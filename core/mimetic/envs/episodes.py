@@ -128,6 +128,7 @@ class PlannedEpisodes(gym.Wrapper[Any, Any, Any, Any]):
         self._parked = not plan.plays(env_index, 0)
         self._last_obs: Any = None
         self._own = next(each for each in wrappers_of(env) if isinstance(each, OwnReward))
+        self._may_repeat = env is not self._own  # a wrapper in between may make several steps of one
         self._observers = [each for each in wrappers_of(env) if isinstance(each, EpisodeObserver)]
 
     def reset(self, *, seed: int | None = None, options: dict[str, Any] | None = None) -> tuple[Any, dict[str, Any]]:
@@ -151,7 +152,8 @@ class PlannedEpisodes(gym.Wrapper[Any, Any, Any, Any]):
             return self._last_obs, 0.0, False, False, {}
         obs, reward, terminated, truncated, info = self.env.step(action)
         self._length += 1
-        self._own.step_is_over()
+        if self._may_repeat:
+            self._own.step_is_over()
         cut = self._length >= self._plan.max_steps and not (terminated or truncated)
         if terminated or truncated or cut:
             truncated = bool(cut or truncated) and not terminated

@@ -19,7 +19,8 @@ class RawEpisode:
     """An episode as the innermost environment lived it: its own observations and rewards, the actions it received."""
 
     trajectories: tuple[Trajectory, ...]  # one, unless a wrapper reset the environment within the episode
-    steps_before: np.ndarray  # (T + 1,), inner steps made before the first outer step, before the second, ..., in all
+    steps_before: np.ndarray | None  # (T + 1,), inner steps made before the first outer step, before the second, ...,
+    # in all; None: each outer step made one
 
 
 class OwnReward(gym.Wrapper[Any, Any, Any, Any]):
@@ -63,7 +64,7 @@ class OwnReward(gym.Wrapper[Any, Any, Any, Any]):
             raise
         self.total += float(reward)
         if self._record is not None:
-            self._record.step(action, obs, float(reward), terminated, truncated)
+            self._record.step(action, obs, float(reward), bool(terminated))
         return obs, reward, terminated, truncated, info
 
     def begin_episode(self) -> None:
@@ -79,7 +80,7 @@ class OwnReward(gym.Wrapper[Any, Any, Any, Any]):
         self.step_is_over()
 
     def step_is_over(self) -> None:
-        """Note that a step of the outermost environment is over, however many it took here."""
+        """Note that a step of the outermost environment is over, however many it took here; unless it is always one."""
         if self._record is not None:
             self._record.mark()
 
@@ -93,6 +94,7 @@ class _Recording:
 
     def __init__(self, observation_space: gym.Space[Any]) -> None:
         self._space = observation_space
+        self._is_dict = isinstance(observation_space, spaces.Dict)
         self._obs: dict[str, Rows] = {}  # one row more than steps
         self._acts: Rows | None = None
         self._rews: list[float] = []
@@ -114,7 +116,7 @@ class _Recording:
             rows.forget(len(rows))
         self._see(obs)
 
-    def step(self, action: Any, obs: Any, reward: float, terminated: bool, truncated: bool) -> None:
+    def step(self, action: Any, obs: Any, reward: float, terminated: bool) -> None:
         action = np.asarray(action)
         if self._acts is None:
             self._acts = Rows(action)
@@ -123,7 +125,7 @@ class _Recording:
         self._acts.append(action)
         self._see(obs)
         self._rews.append(reward)
-        self._terminated = bool(terminated)
+        self._terminated = terminated
         self._n_steps += 1
 
     def mark(self) -> None:
@@ -131,18 +133,18 @@ class _Recording:
 
     def take(self) -> RawEpisode:
         self._close()
-        return RawEpisode(tuple(self._done), np.asarray(self._marks, np.int64))
+        marks = np.asarray(self._marks, np.int64) if len(self._marks) > 1 else None
+        return RawEpisode(tuple(self._done), marks)
 
     def _see(self, obs: Any) -> None:
         """Copy an observation in the dtypes that its space declares, as vectorised environments do."""
-        if not isinstance(self._space, spaces.Dict):
-            self._add("obs", obs, self._space)
+        if not self._is_dict:
+            self._add("obs", np.asarray(obs), self._space)
             return
-        for name, leaf, space in _declared("obs", obs, self._space):
-            self._add(name, leaf, space)
+        for name, leaf, space in _declared("obs", obs, self._space):  # type: ignore[arg-type]  # it is a Dict
+            self._add(name, np.asarray(leaf), space)
 
-    def _add(self, name: str, leaf: Any, space: gym.Space[Any]) -> None:
-        leaf = np.asarray(leaf)
+    def _add(self, name: str, leaf: np.ndarray, space: gym.Space[Any]) -> None:
         rows = self._obs.get(name)
         if rows is None:
             rows = self._obs[name] = Rows(leaf, space.dtype)

@@ -14,17 +14,13 @@ class Rows:
     def __init__(self, like: Any, dtype: Any = None) -> None:
         """Begin without rows; ``like`` shows what one will look like."""
         like = np.asarray(like, dtype)
+        self.shape = like.shape  # of one row
         self._array = np.empty((FIRST_ROOM, *like.shape), like.dtype)
         self._n = 0
 
     def __len__(self) -> int:
         """Count the rows."""
         return self._n
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of one row."""
-        return tuple(self._array.shape[1:])
 
     @property
     def dtype(self) -> np.dtype[Any]:
