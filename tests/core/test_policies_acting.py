@@ -169,14 +169,30 @@ def network_of(policy: Any, *, exact: bool = True) -> type:
     return type(actor._network)
 
 
-def test_only_a_plain_network_is_calculated_in_numpy() -> None:
+def test_only_plain_layers_are_calculated_in_numpy() -> None:
     hooked = policy_for()
     hooked.action_net.register_forward_hook(lambda module, given, result: result)
 
     assert network_of(policy_for()) is PlainNetwork
     assert network_of(policy_for(activation_fn=nn.GELU)) is TorchNetwork
-    assert network_of(policy_for(features_extractor_class=Deeper)) is TorchNetwork
     assert network_of(hooked) is TorchNetwork
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_plain_layers_are_calculated_in_numpy_behind_features_that_torch_calculates(exact: bool) -> None:
+    actor = actor_for(policy_for(features_extractor_class=Deeper), exact=exact)
+
+    assert isinstance(actor, NetworkActor)
+    assert isinstance(actor._network, PlainNetwork)
+    assert isinstance(actor._network._features, TorchNetwork)
+
+
+def test_wide_layers_behind_features_of_torch_s_stay_with_torch_for_exact_bits() -> None:
+    """Numpy would copy them to float64 at each call."""
+    policy = policy_for(features_extractor_class=Deeper, net_arch=[256, 256])
+
+    assert network_of(policy, exact=True) is TorchNetwork
+    assert network_of(policy, exact=False) is PlainNetwork
 
 
 def test_sb3_s_own_network_is_calculated_in_numpy_where_bits_are_not_asked_for() -> None:
@@ -205,7 +221,6 @@ SB3_S_OWN: dict[str, Callable[[], Any]] = {
     "several categories": lambda: ActorCriticPolicy(VECTOR, spaces.MultiDiscrete([3, 2]), lambda _: 1e-3),
     "switches": lambda: ActorCriticPolicy(VECTOR, spaces.MultiBinary(3), lambda _: 1e-3),
     "a box": lambda: ActorCriticPolicy(VECTOR, BOX, lambda _: 1e-3, activation_fn=nn.GELU),
-    "an own extractor": lambda: ActorCriticPolicy(VECTOR, BOX, lambda _: 1e-3, features_extractor_class=Deeper),
     "an image": lambda: ActorCriticPolicy(spaces.Box(0, 255, (3, 9, 9), np.uint8), BOX, lambda _: 1e-3),
     "a category": lambda: ActorCriticPolicy(spaces.Discrete(5), THREE, lambda _: 1e-3),
     "parts": lambda: MultiInputActorCriticPolicy(DICT, THREE, lambda _: 1e-3),
@@ -230,6 +245,36 @@ def test_layers_alone_act_bit_for_bit_as_sb3_s_predict(name: str) -> None:
     alone = np.concatenate([policy.predict(row, deterministic=True)[0] for row in rows_of_obs])
     assert acts.dtype == policy.action_space.dtype
     assert np.array_equal(acts, alone)
+
+
+OTHER_PEOPLE_S: dict[str, Callable[[], Any]] = {
+    "an extractor": lambda: ActorCriticPolicy(VECTOR, BOX, lambda _: 1e-3, features_extractor_class=Deeper),
+    "an extractor before wide layers": lambda: ActorCriticPolicy(
+        VECTOR, BOX, lambda _: 1e-3, features_extractor_class=Deeper, net_arch=[256, 256]
+    ),
+    "an extractor of ours": lambda: policy_for(action_space=BOX, features_extractor_class=Deeper),
+    "another class": lambda: Other(VECTOR, BOX, lambda _: 1e-3),
+}
+
+
+class Other(ActorCriticPolicy):
+    """Evaluates actions in a way of its own."""
+
+    def evaluate_actions(self, obs: Any, actions: torch.Tensor) -> Any:
+        return super().evaluate_actions(obs, actions)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+@pytest.mark.parametrize("name", OTHER_PEOPLE_S)
+def test_layers_of_other_people_act_as_their_predict(name: str, exact: bool) -> None:
+    torch.manual_seed(0)
+    policy = OTHER_PEOPLE_S[name]()
+    policy.action_net.weight.data *= 100.0  # SB3 begins with means near zero
+    obs = samples(VECTOR, 6)
+
+    acts, _ = actor_for(policy, 6, exact=exact)(obs, None, starts(6))
+
+    np.testing.assert_allclose(acts, policy.predict(obs, deterministic=True)[0], atol=1e-5)
 
 
 @pytest.mark.parametrize("name", SB3_S_OWN)

@@ -83,8 +83,8 @@ def draw_normal(stream: np.random.Generator, shape: tuple[int, ...]) -> np.ndarr
 
 
 def draw_gumbel(stream: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:
-    """Draw from the standard Gumbel distribution."""
-    return stream.gumbel(size=shape)
+    """Draw float32 from the standard Gumbel distribution."""
+    return stream.gumbel(size=shape).astype(np.float32)
 
 
 def draw_uniform(stream: np.random.Generator, shape: tuple[int, ...]) -> np.ndarray:

@@ -42,13 +42,14 @@ class EpisodeNoise:
         self._streams, self._draw = streams, draw
         self._blocks = np.empty((0, 0, 0))  # (n, steps, width)
         self._next = np.empty(0, np.int64)  # (n,) the step that comes next in each block
+        self._envs = np.empty(0, np.int64)  # (n,) the number of each environment
         self._n_left = 0  # steps until the first block is used up
 
     def rows(self, n: int, width: int) -> np.ndarray:
         """Return noise ``(n, width)`` for the next step of n environments."""
         if self._n_left == 0 or len(self._next) != n:
             self._fill(n, width)
-        rows: np.ndarray = self._blocks[np.arange(n), self._next]
+        rows: np.ndarray = self._blocks[self._envs, self._next]
         self._next += 1
         self._n_left -= 1
         return rows
@@ -66,7 +67,7 @@ class EpisodeNoise:
         if len(self._next) != n:
             first = self._draw(self._streams[0], (0, 0))
             self._blocks = np.empty((n, n_steps, width), first.dtype)
-            self._next = np.full(n, n_steps)
+            self._next, self._envs = np.full(n, n_steps), np.arange(n)
         for env_index in np.flatnonzero(self._next == n_steps).tolist():
             self._blocks[env_index] = self._draw(self._streams[env_index], (n_steps, width))
             self._next[env_index] = 0

@@ -37,6 +37,11 @@ class Structure:
         log_std = getattr(self.policy, "log_std", None)
         return log_std.detach() if isinstance(log_std, nn.Parameter) else None
 
+    @property
+    def is_sb3_s_own(self) -> bool:
+        """Whether nobody's code but SB3's decides what the policy is; its exact bits are those of ``predict`` then."""
+        return all(type(part).__module__.startswith("stable_baselines3.") for part in (self.policy, self.extractor))
+
 
 def structure_of(policy: BasePolicy) -> Structure | None:
     """Return the layers of a policy, or None when it has ways of its own.

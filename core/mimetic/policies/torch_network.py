@@ -1,14 +1,15 @@
 """How does a torch policy act cheaply? Its layers are called one after the other, without what SB3 builds around them.
 
 ``predict`` makes tensors, checks and distribution objects for each call, which takes ten times as long as a small
-network itself. Here are the same operations on the same numbers, so the results have the same bits.
+network itself. Here are the same operations on the same numbers: row by row they have the bits that ``predict`` has
+for one row, in blocks (``blocks``) those that it has for as many.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -18,9 +19,13 @@ from stable_baselines3.common.torch_layers import FlattenExtractor
 from torch import nn
 from torch.nn import functional
 
+from mimetic.policies.blocks import block_size, draw_observations
 from mimetic.policies.inputs import FlatFeatures, ObservationFeatures
 from mimetic.policies.structure import Structure, has_hooks
-from mimetic.types.observations import Observations, n_rows
+from mimetic.policies.torch_rows import AnyRows, TensorRows, Tensors, VectorRows
+
+if TYPE_CHECKING:
+    from mimetic.types.observations import Observations
 
 Step = Callable[[Any], torch.Tensor]
 
@@ -29,26 +34,31 @@ class TorchNetwork:
     """A policy's layers on torch: those that are known as calls of functions, others as they are."""
 
     def __init__(self, structure: Structure, *, exact: bool) -> None:
-        """Calculate the layers; exact: row by row, so that each row has the bits that it has alone."""
-        self._structure, self._exact = structure, exact
-        steps = [*_features(structure), *map(_step, structure.layers)]
-        self._tensors, self._steps = steps[0], steps[1:]
-        self.has_modes = any(isinstance(getattr(step, "__self__", step), nn.Module) for step in steps)
+        """Calculate the layers; exact: in blocks of one size, so that no row's bits depend on how many there are."""
+        self._structure, self._is_gaussian = structure, structure.log_std is not None
+        features, self._rows = _features(structure)
+        self._steps: list[Any] = [*features, *map(_step, structure.layers)]
+        self.has_modes = any(isinstance(getattr(step, "__self__", step), nn.Module) for step in self._steps)
         self._grad_mode = torch.no_grad if self.has_modes else torch.inference_mode  # whose tensors none must keep
+        self.block: int | None = None
+        """How many rows are calculated at once, where that does not depend on how many there are."""
+        if exact:
+            sb3_s = structure.is_sb3_s_own
+            self.block = 1 if sb3_s else block_size(self._steps, self._draw, training=structure.policy.training)
 
     def __call__(self, obs: Observations) -> np.ndarray:
         """``(n, *O) -> (n, K)``."""
         with self._grad_mode():
-            given = self._tensors(obs)
-            if not self._exact or n_rows(obs) == 1:
-                outputs = self._run(given)
-            else:
-                outputs = torch.cat([self._run(row) for row in _rows(given)])
-            return np.asarray(outputs.cpu().numpy())
+            if self.block is None:
+                outputs = self._run(self._rows(obs))
+                return _numpy(outputs)
+            n, blocks = self._rows.blocks(obs, self.block)
+            parts = [self._run(block) for block in blocks]
+            return _numpy(parts[0] if len(parts) == 1 else torch.cat(parts))[:n]
 
     def deviations(self) -> np.ndarray | None:
         """Return the standard deviations ``(D,)`` of a Gaussian."""
-        log_std = self._structure.log_std
+        log_std = self._structure.log_std if self._is_gaussian else None
         return None if log_std is None else np.asarray(log_std.exp().cpu().numpy())
 
     def _run(self, x: Any) -> torch.Tensor:
@@ -56,6 +66,9 @@ class TorchNetwork:
             x = step(x)
         result: torch.Tensor = x
         return result
+
+    def _draw(self, stream: np.random.Generator, n: int) -> Tensors:
+        return self._rows(draw_observations(self._structure.policy.observation_space, stream, n))
 
 
 # --- layers -----------------------------------------------------------------------------------------------------
@@ -75,33 +88,38 @@ def _step(layer: Any) -> Any:
     if not isinstance(layer, nn.Module) or has_hooks(layer):
         return layer
     if type(layer) is nn.Linear:
-        return partial(_linear, layer._parameters)
+        return _linear(layer._parameters)
     function = _FUNCTIONS.get(type(layer))
     return layer if function is None else function(layer)
 
 
-def _linear(parameters: dict[str, Any], x: torch.Tensor) -> torch.Tensor:
+def _linear(parameters: dict[str, Any]) -> Step:
     """Look the parameters up at each call: they may be replaced."""
-    return functional.linear(x, parameters["weight"], parameters["bias"])
+    linear = functional.linear
+    return lambda x: linear(x, parameters["weight"], parameters["bias"])
+
+
+def _numpy(tensor: torch.Tensor) -> np.ndarray:
+    array: np.ndarray = tensor.numpy() if tensor.is_cpu else tensor.cpu().numpy()
+    return array
 
 
 # --- features ---------------------------------------------------------------------------------------------------
 
 
-def _features(structure: Structure) -> list[Any]:
-    """Return how observations become tensors with a row each, and then what the layers take."""
+def _features(structure: Structure) -> tuple[list[nn.Module], TensorRows]:
+    """Return what is called before the layers, and what makes the tensors that it takes."""
     policy, extractor = structure.policy, structure.extractor
     space = policy.observation_space
     is_vector = isinstance(space, spaces.Box) and not is_image_space(space)
-    if is_vector and _flattens(extractor):
-        return [partial(_floats, policy, space.shape, policy.device, flat=True)]
-    tensors = partial(_any_tensors, policy)
-    if isinstance(extractor, ObservationFeatures):
-        return [tensors, extractor]
-    if is_vector:
-        return [partial(_floats, policy, space.shape, policy.device, flat=False), extractor]
+    flat = is_vector and _flattens(extractor)
+    as_given = isinstance(extractor, ObservationFeatures) and not flat
     prepare = partial(preprocess_obs, observation_space=space, normalize_images=policy.normalize_images)
-    return [tensors, prepare, extractor]
+    rows: TensorRows
+    rows = others = AnyRows(policy, None if as_given else partial(_flat, prepare) if flat else prepare)
+    if is_vector:
+        rows = VectorRows(policy, others, flat=flat, casts=not as_given)
+    return ([] if flat else [extractor]), rows
 
 
 def _flattens(extractor: nn.Module) -> bool:
@@ -112,23 +130,6 @@ def _flattens(extractor: nn.Module) -> bool:
     return type(extractor) is FlattenExtractor and not has_hooks(extractor.flatten)
 
 
-def _floats(policy: Any, shape: Any, device: torch.device, obs: Any, *, flat: bool) -> torch.Tensor:
-    """``(n, *O)`` of any dtype ``-> (n, *O)``, or flat ``(n, width)``, float32, in memory of its own."""
-    array = np.asarray(obs)
-    if array.shape[1:] != shape:  # which the policy knows how to take, or to refuse
-        rows: torch.Tensor = _any_tensors(policy, obs).float()
-    else:
-        rows = torch.from_numpy(np.array(array, np.float32, order="C"))
-    rows = rows.reshape(len(rows), -1) if flat and len(shape) != 1 else rows
-    return rows if device.type == "cpu" else rows.to(device)
-
-
-def _any_tensors(policy: Any, obs: Any) -> Any:
-    return policy.obs_to_tensor(obs)[0]
-
-
-def _rows(tensors: Any) -> list[Any]:
-    if isinstance(tensors, dict):
-        parts = {key: part.split(1) for key, part in tensors.items()}
-        return [dict(zip(parts, row, strict=True)) for row in zip(*parts.values(), strict=True)]
-    return list(tensors.split(1))
+def _flat(prepare: Callable[[torch.Tensor], Any], rows: torch.Tensor) -> torch.Tensor:
+    flat: torch.Tensor = prepare(rows).flatten(1)
+    return flat
