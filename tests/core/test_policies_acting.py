@@ -16,6 +16,7 @@ from mimetic.policies.acting import DrawingActor, NetworkActor, PredictingActor
 from mimetic.policies.choices import Draw, draw_gumbel, draw_normal, draw_uniform
 from mimetic.policies.noise import EpisodeNoise
 from mimetic.policies.plain_network import PlainNetwork
+from mimetic.policies.row_network import RowNetwork
 from mimetic.policies.torch_network import TorchNetwork
 from mimetic.seeding import generator
 from some_spaces import ACTION_SPACES, OBSERVATION_SPACES, THREE, VECTOR, Space, rows, samples
@@ -199,8 +200,16 @@ def test_sb3_s_own_network_is_calculated_in_numpy_where_bits_are_not_asked_for()
     """With exact bits they are those of its ``predict``."""
     policy = ActorCriticPolicy(VECTOR, THREE, lambda _: 1e-3)
 
-    assert network_of(policy, exact=True) is TorchNetwork
+    assert network_of(policy, exact=True) is RowNetwork
     assert network_of(policy, exact=False) is PlainNetwork
+
+
+def test_rows_whose_products_had_other_bits_go_through_sb3_s_layers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Other processors may multiply by a vector in another way than by a matrix of one row."""
+    addmv = torch.addmv
+    monkeypatch.setattr(torch, "addmv", lambda bias, weight, x, *, out: addmv(bias, weight, x * (1 + 1e-6), out=out))
+
+    assert network_of(ActorCriticPolicy(VECTOR, THREE, lambda _: 1e-3)) is TorchNetwork
 
 
 def test_a_policy_with_ways_of_its_own_is_asked_itself() -> None:
@@ -219,6 +228,10 @@ def test_a_policy_with_ways_of_its_own_is_asked_itself() -> None:
 SB3_S_OWN: dict[str, Callable[[], Any]] = {
     "categories": lambda: ActorCriticPolicy(VECTOR, THREE, lambda _: 1e-3),
     "several categories": lambda: ActorCriticPolicy(VECTOR, spaces.MultiDiscrete([3, 2]), lambda _: 1e-3),
+    "odd widths": lambda: ActorCriticPolicy(VECTOR, spaces.Box(-9, 9, (5,)), lambda _: 1e-3, net_arch=[37, 9]),
+    "wide layers": lambda: ActorCriticPolicy(VECTOR, BOX, lambda _: 1e-3, net_arch=[300, 300]),
+    "no layers": lambda: ActorCriticPolicy(VECTOR, BOX, lambda _: 1e-3, net_arch=[]),
+    "a matrix": lambda: ActorCriticPolicy(spaces.Box(-9, 9, (2, 3)), BOX, lambda _: 1e-3),
     "switches": lambda: ActorCriticPolicy(VECTOR, spaces.MultiBinary(3), lambda _: 1e-3),
     "a box": lambda: ActorCriticPolicy(VECTOR, BOX, lambda _: 1e-3, activation_fn=nn.GELU),
     "an image": lambda: ActorCriticPolicy(spaces.Box(0, 255, (3, 9, 9), np.uint8), BOX, lambda _: 1e-3),
@@ -237,7 +250,7 @@ def test_layers_alone_act_bit_for_bit_as_sb3_s_predict(name: str) -> None:
     torch.manual_seed(0)
     policy = SB3_S_OWN[name]()
     obs = samples(policy.observation_space, 6)
-    assert network_of(policy) is TorchNetwork
+    assert network_of(policy) in (RowNetwork, TorchNetwork)
 
     acts, _ = actor_for(policy, 6)(obs, None, starts(6))
 

@@ -1,8 +1,8 @@
 """How does any policy become an actor? Whatever it is: one of ours, SB3's, an algorithm, a callable, or nothing.
 
 ``exact`` asks for actions whose bits do not depend on how many environments run beside each other. Plain feed-forward
-layers are calculated in float64 (``plain_network``), others in blocks of a fixed number of rows (``torch_network``),
-and what is more than layers row by row.
+layers are calculated in float64 (``plain_network``), SB3's own with the bits of its ``predict`` (``row_network``), others
+in blocks of a fixed number of rows (``torch_network``), and what is more than layers row by row.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from mimetic.policies.choices import CATEGORY, GAUSSIAN, Choose, Chooser, Parame
 from mimetic.policies.fit import require_fit
 from mimetic.policies.noise import EpisodeNoise, Noise, SharedNoise
 from mimetic.policies.plain_network import plain_network
+from mimetic.policies.row_network import row_network
 from mimetic.policies.structure import structure_of
 from mimetic.policies.torch_network import TorchNetwork
 from mimetic.seeding import generator
@@ -113,7 +114,8 @@ def _network_actor(model: BasePolicy, deterministic: bool, exact: bool, seed: in
     structure = structure_of(model)
     if structure is None:
         return None
-    network = plain_network(structure, exact=exact) or TorchNetwork(structure, exact=exact)
+    network: Network | None = plain_network(structure, exact=exact) or (row_network(structure) if exact else None)
+    network = network or TorchNetwork(structure, exact=exact)
     if isinstance(model, ActorCriticPolicy):
         chooser = chooser_of(model.action_dist)
         if chooser is None:

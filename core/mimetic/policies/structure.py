@@ -1,7 +1,7 @@
 """What is a policy made of? Of layers behind a features extractor, or of something that only its own code knows.
 
 Most policies are the former, whatever they are called and wherever they come from. They can be calculated without
-what surrounds a call of ``predict``: on numpy (``plain_network``) or on torch (``torch_network``).
+what surrounds a call of ``predict``: on numpy (``plain_network``) or on torch (``row_network``, ``torch_network``).
 """
 
 from __future__ import annotations
