@@ -1,8 +1,8 @@
 """How does any policy become an actor? Whatever it is: one of ours, SB3's, an algorithm, a callable, or nothing.
 
 ``exact`` asks for actions whose bits do not depend on how many environments run beside each other. Plain feed-forward
-layers are calculated in float64 (``plain_network``), SB3's own with the bits of its ``predict`` (``row_network``), others
-in blocks of a fixed number of rows (``torch_network``), and what is more than layers row by row.
+layers are calculated in float64 (``plain_network``), SB3's own with the bits of its ``predict`` (``row_network``),
+others in blocks of a fixed number of rows (``torch_network``), and what is more than layers row by row.
 """
 
 from __future__ import annotations

@@ -82,15 +82,14 @@ class SharedNoise:
     def __init__(self, seed: int, name: str, draw: Draw) -> None:
         """Draw from the stream ``name`` under ``seed``."""
         self._stream, self._draw = generator(seed, name), draw
-        self._block = np.empty((0, 0, 0))  # (steps, n, width)
-        self._next = 0
+        self._n, self._steps = 0, iter(np.empty((0, 0, 0)))  # for n environments: (n, width) a step
 
     def rows(self, n: int, width: int) -> np.ndarray:
         """Return noise ``(n, width)`` for the next step of n environments."""
-        if self._next == len(self._block) or self._block.shape[1] != n:
-            self._block, self._next = self._draw(self._stream, (_n_steps(n * width), n, width)), 0
-        self._next += 1
-        rows: np.ndarray = self._block[self._next - 1]
+        rows = next(self._steps, None) if n == self._n else None
+        if rows is None:
+            self._n, self._steps = n, iter(self._draw(self._stream, (_n_steps(n * width), n, width)))
+            rows = next(self._steps)
         return rows
 
     def begin(self, env_index: int, seed: int) -> None:

@@ -6,6 +6,7 @@ boxes of any rank, integer boxes, ``Discrete(start=1)``, grids of categories and
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -51,6 +52,7 @@ class ActionCodec:
         self._start = _start(action_space)
         self._is_categories_from_0 = isinstance(action_space, spaces.Discrete) and not self._start.any()
         self._low, self._high = _bounds(action_space)
+        self._own_bounds = _own_bounds(action_space)
         self._constants: dict[torch.device, _Constants] = {}
 
     def __repr__(self) -> str:
@@ -113,13 +115,14 @@ class ActionCodec:
         rows = np.asarray(acts).reshape(len(acts), -1)
         if rows.shape[1] != self.n_dims:
             raise SpaceError(f"actions of shape {np.shape(acts)} do not fit {self.action_space}, shape {self.shape}")
-        if rows.dtype.kind == "f" and np.isnan(rows).any():
+        if rows.dtype.kind == "f" and not math.isfinite(np.vdot(rows, rows)) and np.isnan(rows).any():  # vdot is cheap
             row = int(np.isnan(rows).any(axis=1).argmax())
             raise SpaceError(f"the policy's action in row {row} is not a number: {rows[row].tolist()}")
         if self._is_integer_box:
             members = _round_into(rows, self._low, self._high, self.action_space)
         elif self._is_box:
-            members = np.minimum(np.maximum(rows, self._low), self._high).astype(self.action_space.dtype)
+            low, high = self._own_bounds if rows.dtype == self.action_space.dtype else (self._low, self._high)
+            members = np.minimum(np.maximum(rows, low), high).astype(self.action_space.dtype, copy=False)
         else:
             members = self._existing(rows)
         return members.reshape(-1, *self.shape)
@@ -178,6 +181,11 @@ def _bounds(space: gym.Space[Any]) -> tuple[np.ndarray, np.ndarray]:
     if isinstance(space, spaces.MultiDiscrete):
         return start, start + space.nvec.reshape(-1).astype(np.int64) - 1
     return start, start + 1
+
+
+def _own_bounds(space: gym.Space[Any]) -> tuple[np.ndarray, np.ndarray]:
+    """The bounds of a Box, flattened, in its own dtype; as ``_bounds`` for all else."""
+    return (space.low.flatten(), space.high.flatten()) if isinstance(space, spaces.Box) else _bounds(space)
 
 
 def _round_into(rows: np.ndarray, low: np.ndarray, high: np.ndarray, space: gym.Space[Any]) -> np.ndarray:
