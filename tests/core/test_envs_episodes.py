@@ -165,6 +165,7 @@ def test_the_recorded_episode_is_the_innermost_one_under_a_wrapper_that_repeats_
     (trajectory,) = raw.trajectories
     assert isinstance(trajectory.obs, np.ndarray)
     assert trajectory.obs[:, 0].tolist() == [0, 1, 2, 3, 4, 5]
+    assert raw.steps_before is not None
     assert raw.steps_before.tolist() == [1, 3, 5]
 
 

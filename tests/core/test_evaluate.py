@@ -12,6 +12,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 import torch
+from gymnasium.vector import AutoresetMode
 from stable_baselines3 import PPO
 from stable_baselines3.common.policies import ActorCriticPolicy
 from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
@@ -642,6 +643,18 @@ def test_native_environments_that_gymnasium_vectorises_itself_have_their_lengths
     )
 
     assert [(record.episode_return, record.length) for record in result.episodes] == [(3.0, 3)] * 5
+
+
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+def test_native_environments_tell_of_success(mode: AutoresetMode) -> None:
+    """Wherever the last info of an episode is: SAME_STEP puts it aside."""
+    env = EnvConfig(id=env_id("Paid")).model_copy(update={"kwargs": {"vector_kwargs": {"autoreset_mode": mode}}})
+
+    result = evaluation(None, env, n_envs=2, n_episodes=40, vectorization="native")
+
+    successes = {record.is_success for record in result.episodes}
+    assert successes == {True, False}
+    assert 0 < float(result.statistics["is_success"] or 0) < 1
 
 
 def test_native_environments_obey_the_time_limit() -> None:

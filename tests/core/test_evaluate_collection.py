@@ -413,6 +413,9 @@ def test_what_cannot_be_had_again_is_on_the_disk_before_the_next_episode(tmp_pat
     assert on_disk == [1, 2, 3]
     assert len(done.load()) == 4
 
+    native = collect(Person(0, None), LEN, tmp_path / "2" / name, n_episodes=4, seed=0, vectorization="native")
+    assert native.load() == done.load()
+
 
 # --- gymnasium's own vectorised environments --------------------------------------------------------------------
 
@@ -460,6 +463,41 @@ def test_the_history_of_native_environments_forgets_what_no_episode_holds() -> N
         history.forget()
 
     assert history._obs["obs"]._array.nbytes < 5_000
+
+
+@pytest.mark.parametrize("name", ["a.safetensors", "a"])
+@pytest.mark.parametrize(("n_steps", "n_kept"), [(13, 4), (4, 0)])
+def test_what_is_complete_in_native_environments_is_kept(tmp_path: Path, name: str, n_steps: int, n_kept: int) -> None:
+    """Len(5), and a step for each reset: after 12 steps each of two environments has played two episodes."""
+
+    def fail() -> None:
+        raise ZeroDivisionError
+
+    stop = Counting(n_steps, lambda: os.kill(os.getpid(), signal.SIGINT))
+    done = collect(stop, LEN, tmp_path / "1" / name, n_episodes=9, seed=0, n_envs=2, vectorization="native")
+    with pytest.raises(ZeroDivisionError):
+        collect(
+            Counting(n_steps, fail), LEN, tmp_path / "2" / name, n_episodes=9, seed=0, n_envs=2, vectorization="native"
+        )
+
+    assert (done.interrupted, done.n_trajectories) == (True, n_kept)
+    assert [path.exists() for path in (tmp_path / "1" / name, tmp_path / "2" / name)] == [n_kept > 0] * 2
+    if n_kept:
+        assert load_demonstrations(tmp_path / "2" / name) == done.load()
+        assert [np.asarray(each.obs).ravel().tolist() for each in done.load()] == [[0, 1, 2, 3, 4, 5]] * n_kept
+
+
+def test_many_native_episodes_are_those_of_few(tmp_path: Path) -> None:
+    """Over many blocks of steps: a file and a folder hold the same, and begin as a shorter collection does."""
+    found = []
+    for path, n in (("a.safetensors", 400), ("b", 400), ("c.safetensors", 7)):
+        collect("random", "CartPole-v1", tmp_path / path, n_episodes=n, seed=0, n_envs=5, vectorization="native")
+        found.append(load_demonstrations(tmp_path / path))
+
+    assert len(found[0]) == 400
+    assert found[0] == found[1]
+    assert found[0][:7] == found[2]
+    assert all(len(each) == each.episode_return for each in found[0])
 
 
 def test_a_native_environment_that_never_ends_holds_back_nothing(tmp_path: Path) -> None:

@@ -12,8 +12,8 @@ from gymnasium.vector import AutoresetMode, SyncVectorEnv
 from stable_baselines3.common.policies import ActorCriticPolicy
 
 from mimetic.config import EnvConfig, EvaluationConfig
-from mimetic.errors import ConfigError
-from mimetic.evaluate import collect, eval_policy, evaluate
+from mimetic.errors import ConfigError, EnvError
+from mimetic.evaluate import collect, eval_policy, evaluate, evaluate_venv
 from mimetic.policies import Actor, MimeticPolicy, as_actor
 from mimetic.storage import load_demonstrations
 from worlds import Len
@@ -104,7 +104,7 @@ def test_collected_episodes_are_those_of_one_environment_alone(
 # --- gymnasium's vector environments ----------------------------------------------------------------------------
 
 
-def vector_of(mode: AutoresetMode, *lengths: int) -> SyncVectorEnv:
+def vector_of(mode: AutoresetMode, *lengths: int | None) -> SyncVectorEnv:
     return SyncVectorEnv([lambda n=n: Len(n) for n in lengths], autoreset_mode=mode)  # type: ignore[misc]  # a default binds it
 
 
@@ -119,6 +119,29 @@ def test_gymnasium_s_vector_environments_of_a_caller_are_evaluated(mode: Autores
     assert [episode["env_return"] for episode in result["episodes"]] == [2.0, 4.0, 2.0, 4.0, 2.0]
     assert all(episode["seed"] is None and episode["terminated"] for episode in result["episodes"])
     venv.reset()  # it is still open
+
+
+@pytest.mark.parametrize("mode", list(AutoresetMode))
+def test_a_caller_s_vector_environment_that_never_ends_counts_once(mode: AutoresetMode, tmp_path: Path) -> None:
+    """Len(3) beside one without an end: episode 1 is cut, and episode 3 could never begin."""
+    env = vector_of(mode, 3, None)
+    once, twice = (
+        EvaluationConfig(n_episodes=n, max_steps=10, save_rollouts=tmp_path / f"{n}.safetensors") for n in (3, 4)
+    )
+
+    with pytest.warns(UserWarning, match=r"1 of 3 episodes made 10 steps without an end \(the first is episode 1\)"):
+        result = evaluate_venv(None, env, once, seed=0)
+    with pytest.raises(EnvError, match=r"environment 1 made 10 steps without an end.*episode 3 can never begin"):
+        evaluate_venv(None, env, twice, seed=0)
+
+    assert [(each.length, each.terminated, each.truncated) for each in result.episodes] == [
+        (3, True, False),
+        (10, False, True),
+        (3, True, False),
+    ]
+    kept = load_demonstrations(tmp_path / "3.safetensors")
+    assert np.asarray(kept[1].obs).ravel().tolist() == list(range(11))
+    assert len(load_demonstrations(tmp_path / "4.safetensors")) == 3
 
 
 def test_rollouts_of_a_caller_s_vector_environment_are_saved(tmp_path: Path) -> None:

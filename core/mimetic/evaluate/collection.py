@@ -19,10 +19,11 @@ from mimetic.evaluate.evaluation import advance, open_lanes, plan_of, progress_b
 from mimetic.evaluate.ledger import FinishedEpisode, Ledger
 from mimetic.evaluate.playing import Interruption, play
 from mimetic.evaluate.rollouts import SUFFIX, Rollouts
+from mimetic.evaluate.step_log import amount_of
 from mimetic.evaluate.surroundings import build_actor
 from mimetic.rollout import undisturbed
 from mimetic.storage import load_demonstrations
-from mimetic.types import TrajectoryDataset, obs_leaves
+from mimetic.types import TrajectoryDataset
 
 MUCH_IN_MEMORY = 2**30
 """Bytes of observations that may wait for one file without a word."""
@@ -173,14 +174,14 @@ class _Tally:
 
     def add(self, episodes: Sequence[FinishedEpisode]) -> None:
         """Count episodes."""
-        trajectories = [trajectory for each in episodes for trajectory in each.trajectories]
-        self._returns.extend(each.env_return or 0.0 for each in episodes)
-        self._lengths.extend(sum(map(len, each.trajectories)) for each in episodes)
-        self._n_trajectories += len(trajectories)
+        amounts = [amount_of(each.trajectories) for each in episodes]
+        self._returns.extend([each.env_return or 0.0 for each in episodes])
+        self._lengths.extend([n_steps for n_steps, _ in amounts])
+        self._n_trajectories += sum(len(each.trajectories) for each in episodes)
         self._n_terminated += sum(each.terminated for each in episodes)
         self.cut += [each.number for each in episodes if each.cut]
         if self._n_bytes is not None:
-            self._n_bytes += sum(leaf.nbytes for each in trajectories for leaf in obs_leaves(each.obs).values())
+            self._n_bytes += sum(n_bytes for _, n_bytes in amounts)
             if self._n_bytes > MUCH_IN_MEMORY:
                 self._n_bytes = None
                 warnings.warn(

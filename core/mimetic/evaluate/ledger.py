@@ -1,6 +1,6 @@
 """Which of the episodes that were played count? The shortest row 0, 1, 2, ... that is long enough."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import NamedTuple
 
 from mimetic.envs import EpisodeRecord
@@ -21,7 +21,7 @@ class FinishedEpisode(NamedTuple):
     truncated: bool
     cut: bool = False  # by the step ceiling
     is_success: bool | None = None
-    trajectories: tuple[Trajectory, ...] = ()  # the raw episode, when it is kept
+    trajectories: Sequence[Trajectory] = ()  # the raw episode, when it is kept
 
     @property
     def record(self) -> EpisodeRecord:

@@ -34,18 +34,15 @@ class Marks:
                 self._columns[name].append(noted.get(name, 0))
         self._n_steps += 1
 
-    def take(self, env_index: int, length: int, *, more: bool, ago: int = 0) -> dict[str, np.ndarray]:
-        """Hand over what was noted in ``length`` steps of an environment, the last of them ``ago`` steps ago.
-
-        ``more``: other episodes follow there.
-        """
-        stop = self._n_steps - ago
-        self._starts[env_index] = stop
+    def take(self, env_index: int, length: int, *, more: bool) -> dict[str, np.ndarray]:
+        """Hand over what was noted in the last ``length`` steps of an environment; ``more``: episodes follow there."""
+        self._starts[env_index] = self._n_steps
         if not more:
             self._over.add(env_index)
         if not self._columns:
             return {}
-        columns = {name: rows.view(stop - length, stop)[:, env_index].copy() for name, rows in self._columns.items()}
+        start = self._n_steps - length
+        columns = {name: rows.view(start)[:, env_index].copy() for name, rows in self._columns.items()}
         self._forget()
         return columns
 

@@ -9,8 +9,9 @@ import gymnasium as gym
 
 from mimetic.errors import TargetExistsError
 from mimetic.evaluate.ledger import FinishedEpisode
+from mimetic.evaluate.step_log import Pile
 from mimetic.storage import DatasetWriter, load_demonstrations, save_demonstrations
-from mimetic.types import Trajectory, TrajectoryDataset
+from mimetic.types import TrajectoryDataset
 
 SUFFIX = ".safetensors"
 
@@ -31,15 +32,16 @@ class Rollouts:
         self._is_written = False
         self._spaces: dict[str, Any] = {"observation_space": observation_space, "action_space": action_space}
         self._writer = None if path.suffix == SUFFIX else DatasetWriter(path, **self._spaces)
-        self._held: list[Trajectory] = []
+        self._held = Pile()
 
     def add(self, episodes: Iterable[FinishedEpisode]) -> None:
         """Take counted episodes."""
-        for trajectory in (trajectory for each in episodes for trajectory in each.trajectories):
+        for episode in episodes:
             if self._writer is None:
-                self._held.append(trajectory)
+                self._held.add(episode.trajectories)
             else:
-                self._writer.append(trajectory)
+                for trajectory in episode.trajectories:
+                    self._writer.append(trajectory)
         if self._at_once:
             self._write()
 
@@ -64,7 +66,7 @@ class Rollouts:
         if self._writer is not None:
             self._writer.flush()
         elif self._held:
-            dataset = TrajectoryDataset.from_trajectories(self._held, **self._spaces)
+            dataset = self._held.data().with_spaces(**self._spaces)
             save_demonstrations(dataset, self._path, overwrite=self._is_written)  # its own, never another's
             self._is_written = True
 

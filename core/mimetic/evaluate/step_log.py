@@ -1,23 +1,80 @@
-"""Where do the steps of gymnasium's environments wait until their episodes are over and become trajectories?"""
+"""Where do the steps of environments wait until their episodes are over, and how do they become data many at a time?"""
 
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from typing import Any
 
 import numpy as np
 
-from mimetic.types import Trajectory, obs_from_leaves, obs_leaves
+from mimetic.types import Trajectory, TrajectoryDataset, obs_from_leaves, obs_leaves
+from mimetic.types.infos import infos_from_columns
 from mimetic.types.row_numbers import ranges
-from mimetic.types.rows import Rows
 
 
-class Cut(NamedTuple):
-    """An episode that is to be cut out."""
+class _Block:
+    """Episodes that are cut out together, when the first of them is looked at or the log has become long."""
 
-    env_index: int
-    start: int  # positions
-    stop: int
-    terminated: bool
-    last_obs: Any  # None where the observation at ``stop`` is its last, and not the next episode's first
+    def __init__(self, log: "StepLog") -> None:
+        self.log = log
+        self.environments: list[int] = []  # of each episode; plain lists, since tens of thousands of objects would
+        self.starts: list[int] = []  # keep the garbage collector busy
+        self.stops: list[int] = []
+        self.terminals: list[bool] = []
+        self.last_obs: dict[int, Any] = {}  # where the observation at its end is the next episode's first
+        self.ends: list[int] = []  # in the columns, in steps
+        self._columns: dict[str, np.ndarray] = {}
+
+    @property
+    def columns(self) -> dict[str, np.ndarray]:
+        """All episodes end to end, named as in a file."""
+        if not self._columns:
+            self.log.cut()
+        return self._columns
+
+    def length(self, place: int) -> int:
+        """Return how many steps an episode has."""
+        return self.stops[place] - self.starts[place]
+
+    def fill(self, columns: dict[str, np.ndarray], ends: list[int]) -> None:
+        """Take the columns and the end of each episode in them."""
+        self._columns, self.ends = columns, ends
+
+
+class Kept(Sequence[Trajectory]):
+    """The trajectory of an episode, as a row of one: it is made when it is looked at."""
+
+    __slots__ = ("block", "place")
+
+    def __init__(self, block: _Block, place: int) -> None:
+        """Point at an episode of a block."""
+        self.block, self.place = block, place
+
+    def __len__(self) -> int:
+        """One."""
+        return 1
+
+    def __getitem__(self, index: Any) -> Any:
+        """Give it."""
+        columns = self.block.columns
+        stop = self.block.ends[self.place]
+        start = stop - self.n_steps
+        first, last = start + self.place, stop + self.place + 1  # every episode has an observation more
+        infos = {name: column[start:stop] for name, column in _infos_in(columns).items()}
+        terminal = self.block.terminals[self.place]
+        trajectory = Trajectory(
+            obs=obs_from_leaves({name: column[first:last] for name, column in columns.items() if _is_obs(name)}),
+            acts=columns["acts"][start:stop],
+            infos=infos_from_columns(infos, stop - start) if infos else None,
+            terminal=terminal,
+            rews=columns["rews"][start:stop],
+            truncated=not terminal,
+        )
+        return [trajectory][index]
+
+    @property
+    def n_steps(self) -> int:
+        """How many steps it has."""
+        return self.block.length(self.place)
 
 
 class StepLog:
@@ -28,72 +85,156 @@ class StepLog:
 
     def __init__(self, obs: Any) -> None:
         """Begin with the observations that the reset gave."""
-        self._obs = {name: Rows(leaf) for name, leaf in obs_leaves(obs).items()}  # one row more than steps
-        self._acts: Rows | None = None
-        self._rews: Rows | None = None
-        self._forgotten = 0  # the position of the first row
-        self._see(obs)
+        leaves = obs_leaves(obs)
+        self._obs: dict[str, list[np.ndarray]] = {name: [np.array(leaf)] for name, leaf in leaves.items()}
+        self._acts: list[np.ndarray] = []  # one fewer than observations
+        self._rews: list[np.ndarray] = []
+        self._noted: dict[str, list[np.ndarray]] = {}
+        self._forgotten = 0  # the position of the first
+        self._block = _Block(self)
+        self.row_nbytes = sum(leaf[0].nbytes for leaf in leaves.values())  # of one observation
 
-    def add(self, acts: np.ndarray, obs: Any, rews: np.ndarray) -> None:
-        """Add a step of every environment and the observations after it."""
-        self._see(obs)
-        if self._acts is None or self._rews is None:
-            self._acts, self._rews = Rows(acts), Rows(rews)
-        self._acts.append(acts)
+    def add(self, acts: np.ndarray, obs: Any, rews: np.ndarray, noted: Mapping[str, np.ndarray]) -> None:
+        """Add a step of every environment, the observations after it, and what the actor noted about the actions.
+
+        ``rews`` are kept as they are, all else is copied: others may write over it.
+        """
+        if isinstance(obs, np.ndarray):
+            self._obs["obs"].append(obs.copy())
+        else:
+            for name, leaf in obs_leaves(obs).items():
+                self._obs[name].append(leaf.copy())
+        if noted or self._noted:
+            self._note(noted)
+        self._acts.append(acts.copy())
         self._rews.append(rews)
 
-    def take(self, cuts: Sequence[Cut]) -> list[Trajectory]:
-        """Copy episodes out, each of which is a view of what was copied together."""
-        if not cuts:
-            return []
-        assert self._acts is not None
-        assert self._rews is not None
-        environments, starts, stops = np.array([(cut.env_index, cut.start, cut.stop) for cut in cuts]).T
+    def end(self, env_index: int, start: int, stop: int, *, terminated: bool, last_obs: Any = None) -> Kept:
+        """Keep what an environment did between two positions.
+
+        ``last_obs`` is its last observation, where the one at ``stop`` is already the next episode's first.
+        """
+        block, place = self._block, len(self._block.starts)
+        block.environments.append(env_index)
+        block.starts.append(start)
+        block.stops.append(stop)
+        block.terminals.append(terminated)
+        if last_obs is not None:
+            block.last_obs[place] = last_obs
+        return Kept(block, place)
+
+    def cut(self) -> None:
+        """Copy what has ended out of the log."""
+        block, self._block = self._block, _Block(self)
+        if not block.starts:
+            return
+        environments, starts, stops = np.array([block.environments, block.starts, block.stops])
         lengths, firsts = stops - starts, starts - self._forgotten
+        ends = np.cumsum(lengths)
         steps = ranges(firsts, lengths), np.repeat(environments, lengths)
-        acts, rews = _rows(self._acts, *steps), _rows(self._rews, *steps)
-        lasts = ranges(firsts, lengths + 1), np.repeat(environments, lengths + 1)
-        obs = {name: _rows(rows, *lasts) for name, rows in self._obs.items()}
-        trajectories = []
-        begin = 0
-        for place, cut in enumerate(cuts):
-            end = begin + cut.stop - cut.start
-            own = {name: leaf[begin + place : end + place + 1] for name, leaf in obs.items()}
-            if cut.last_obs is not None:
-                for name, leaf in obs_leaves(cut.last_obs).items():
-                    own[name][-1] = leaf
-            trajectories.append(
-                Trajectory(
-                    obs=own["obs"] if "obs" in own else obs_from_leaves(own),
-                    acts=acts[begin:end],
-                    infos=None,
-                    terminal=cut.terminated,
-                    rews=rews[begin:end],
-                    truncated=not cut.terminated,
-                )
-            )
-            begin = end
-        return trajectories
+        seen = ranges(firsts, lengths + 1), np.repeat(environments, lengths + 1)
+        columns = {n: _picked(rows, *(seen if n in self._obs else steps)) for n, rows in self._columns().items()}
+        for place, last_obs in block.last_obs.items():
+            for name, leaf in obs_leaves(last_obs).items():
+                columns[name][ends[place] + place] = leaf
+        block.fill(columns, ends.tolist())
 
     def forget(self, position: int) -> None:
-        """Drop what lies before a position, once it is the greater part."""
+        """Drop what lies before a position; what has ended there was cut out."""
         surplus = position - self._forgotten
-        if self._acts is None or self._rews is None or surplus <= len(self._acts) // 2:
-            return
-        for rows in (*self._obs.values(), self._acts, self._rews):
-            rows.forget(surplus)
+        for rows in self._columns().values():
+            del rows[:surplus]
         self._forgotten = position
 
-    def _see(self, obs: Any) -> None:
-        if isinstance(obs, np.ndarray):
-            self._obs["obs"].append(obs)
-            return
-        for name, leaf in obs_leaves(obs).items():
-            self._obs[name].append(leaf)
+    def _columns(self) -> dict[str, list[np.ndarray]]:
+        infos = {f"infos.{name}": rows for name, rows in self._noted.items()}
+        return {**self._obs, "acts": self._acts, "rews": self._rews, **infos}
+
+    def _note(self, noted: Mapping[str, np.ndarray]) -> None:
+        """Add what was noted; it is zero where it was not noted."""
+        for name, column in noted.items():
+            if name not in self._noted:
+                self._noted[name] = [np.zeros_like(column)] * len(self._acts)
+        for name, rows in self._noted.items():
+            rows.append(np.array(noted[name]) if name in noted else np.zeros_like(rows[-1]))
 
 
-def _rows(rows: Rows, steps: np.ndarray, environments: np.ndarray) -> np.ndarray:
-    """Return ``rows[steps[k], environments[k]]`` for each k."""
-    held = rows.view()  # (T, n, ...)
-    picked: np.ndarray = held.reshape(-1, *held.shape[2:]).take(steps * held.shape[1] + environments, axis=0)
+def amount_of(kept: Sequence[Trajectory]) -> tuple[int, int]:
+    """Return how many steps were kept of an episode, and how many bytes their observations have."""
+    if isinstance(kept, Kept):
+        return kept.n_steps, (kept.n_steps + 1) * kept.block.log.row_nbytes
+    return sum(map(len, kept)), sum(leaf.nbytes for each in kept for leaf in obs_leaves(each.obs).values())
+
+
+class Pile:
+    """What was kept of many episodes, in their order."""
+
+    def __init__(self) -> None:
+        """Begin with nothing."""
+        self._blocks: list[_Block] = []  # of each episode that is to be cut out,
+        self._places: list[int] = []  # and its place there
+        self._others: list[Trajectory] = []
+
+    def __bool__(self) -> bool:
+        """Whether there is something."""
+        return bool(self._places or self._others)
+
+    def add(self, kept: Sequence[Trajectory]) -> None:
+        """Take what was kept of an episode."""
+        if isinstance(kept, Kept):
+            self._blocks.append(kept.block)
+            self._places.append(kept.place)
+        else:
+            self._others.extend(kept)
+
+    def data(self) -> TrajectoryDataset:
+        """Put all of it end to end."""
+        names = {tuple(block.columns) for block in set(self._blocks)}
+        if self._others or len(names) > 1:
+            kept = chain.from_iterable(map(Kept, self._blocks, self._places))
+            return TrajectoryDataset.from_trajectories([*kept, *self._others])
+        lengths, stops, terminals = (
+            np.array(column)
+            for column in (
+                [block.length(place) for block, place in zip(self._blocks, self._places, strict=True)],
+                [block.ends[place] for block, place in zip(self._blocks, self._places, strict=True)],
+                [block.terminals[place] for block, place in zip(self._blocks, self._places, strict=True)],
+            )
+        )
+        places = np.array(self._places)
+        steps = (stops - lengths).tolist(), stops.tolist()
+        seen = (stops - lengths + places).tolist(), (stops + places + 1).tolist()  # each has an observation more
+        columns = [block.columns for block in self._blocks]
+        whole = {name: _end_to_end(name, columns, *(seen if _is_obs(name) else steps)) for name in names.pop()}
+        return TrajectoryDataset(
+            obs=obs_from_leaves(whole),
+            acts=whole["acts"],
+            episode_ends=np.cumsum(lengths),
+            terminals=terminals,
+            truncations=~terminals,
+            rews=whole["rews"],
+            infos=_infos_in(whole),
+        )
+
+
+def _end_to_end(
+    name: str, columns: Sequence[Mapping[str, np.ndarray]], starts: Sequence[int], stops: Sequence[int]
+) -> np.ndarray:
+    return np.concatenate([each[name][start:stop] for each, start, stop in zip(columns, starts, stops, strict=True)])
+
+
+def _is_obs(name: str) -> bool:
+    return name == "obs" or name.startswith("obs.")
+
+
+def _infos_in(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    return {name.removeprefix("infos."): column for name, column in columns.items() if name.startswith("infos.")}
+
+
+def _picked(rows: list[np.ndarray], steps: np.ndarray, environments: np.ndarray) -> np.ndarray:
+    """Return ``rows[steps[k]][environments[k]]`` for each k."""
+    first, last = int(steps.min()), int(steps.max()) + 1
+    held = np.array(rows[first:last])  # (T, n, ...)
+    n_envs = held.shape[1]
+    picked: np.ndarray = held.reshape(-1, *held.shape[2:]).take((steps - first) * n_envs + environments, axis=0)
     return picked

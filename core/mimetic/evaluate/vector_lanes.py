@@ -10,21 +10,24 @@ from stable_baselines3.common.vec_env import VecEnv
 from mimetic.envs import EpisodePlan, EpisodeRecord
 from mimetic.evaluate.lanes import Moment, Noted, numbers_from
 from mimetic.evaluate.ledger import FinishedEpisode
-from mimetic.evaluate.marks import Marks, marked
-from mimetic.evaluate.step_log import Cut, StepLog
+from mimetic.evaluate.step_log import StepLog
 from mimetic.rollout.lengths import Lengths
 from mimetic.rollout.stepping import Step, VectorSteps
 from mimetic.seeding import derive_seed
-from mimetic.types import obs_leaves
 
 if TYPE_CHECKING:
     import gymnasium as gym
 
-BLOCK = 64
+    from mimetic.types import Trajectory
+
+TELL_AFTER = 64
 """So many steps are made before the episodes that ended in them are told; fewer once they may be enough."""
 
-BLOCK_BYTES = 2**20
-"""Fewer, too, where the observations of a block are larger and are kept."""
+CUT_AFTER = 512
+"""So many steps are kept before episodes are cut out of them,"""
+
+CUT_AFTER_BYTES = 2**20
+"""or observations of this size."""
 
 
 class VectorLanes:
@@ -44,17 +47,18 @@ class VectorLanes:
         """Step ``venv``; with ``record`` keep the episodes; ``close`` ends what was opened for the evaluation."""
         self._steps = VectorSteps(venv)
         self._plan, self._records, self._close = plan, record, close
-        self._marks = Marks(venv.num_envs)
         self._seeds = numbers_from(plan.seed)
         self._lengths = Lengths(venv.num_envs, plan.max_steps)
         self._returns = np.zeros(venv.num_envs, np.float64)  # (n,) of the running episodes
         self._next = list(range(venv.num_envs))  # the episode that each plays, or 0, 1, ... before the first
         self._left: set[int] = set()  # cut, and nobody can reset one of them alone
         self._untold: list[FinishedEpisode] = []
-        self._cuts: list[Cut] = []  # where the steps of each of them are, if they are recorded
+        self._n_episodes, self._n_timesteps = plan.n_episodes or 0, plan.n_timesteps or 0  # that are wanted
         self._n_ended = self._n_steps_ended = 0
         self._position = 0  # steps since the reset
-        self._block, self._due = BLOCK, 0  # the position at which to tell, and by how much it moves on
+        self._tell_after, self._cut_after = TELL_AFTER, CUT_AFTER
+        self._due = TELL_AFTER  # the position at which to tell
+        self._cut = 0  # the position at which episodes were last cut out
         self.n_envs = venv.num_envs
         self.observation_space: gym.Space[Any] = venv.single_observation_space
         self.action_space: gym.Space[Any] = venv.single_action_space
@@ -65,8 +69,8 @@ class VectorLanes:
         self._log = None
         if self._records:
             self._log = StepLog(obs)
-            self._block = max(1, min(BLOCK, BLOCK_BYTES // sum(leaf.nbytes for leaf in obs_leaves(obs).values())))
-        self._due = self._block
+            self._cut_after = max(1, min(CUT_AFTER, CUT_AFTER_BYTES // (self.n_envs * self._log.row_nbytes)))
+            self._due = self._tell_after = min(TELL_AFTER, self._cut_after)
         return obs
 
     def begin(self, environments: Iterable[int]) -> Iterator[tuple[int, int]]:
@@ -79,13 +83,15 @@ class VectorLanes:
         self._position += 1
         self._returns += step.rews
         if self._log is not None:
-            self._log.add(acts, step.obs, step.rews)
-            self._marks.add(noted)
+            self._log.add(acts, step.obs, step.rews, noted)
         at_ceiling = self._lengths.tick()
         if step.idle is not None:
             self._lengths.begin(step.idle.numbers)
-        if step.dones is not None or at_ceiling:
-            self._note(step)
+        if step.dones is not None:
+            self._note(step, step.dones.numbers)
+            self._lengths.begin(step.dones.numbers)
+        if at_ceiling:
+            self._leave(step)
         if step.begun is not None:
             for i in step.begun.numbers:
                 self._returns[i] = 0.0
@@ -94,15 +100,11 @@ class VectorLanes:
     def rest(self) -> list[FinishedEpisode]:
         """Tell which episodes have ended since this was told last."""
         told, self._untold = self._untold, []
-        cuts, self._cuts = self._cuts, []
-        self._due = self._position + self._block
-        if self._log is None:
-            return told
-        trajectories = self._log.take(cuts)
-        for place, (cut, episode) in enumerate(zip(cuts, told, strict=True)):
-            noted = self._marks.take(cut.env_index, episode.length, ago=self._position - cut.stop, more=not episode.cut)
-            told[place] = episode._replace(trajectories=tuple(marked([trajectories[place]], noted)))
-        self._log.forget(self._position - self._lengths.longest())
+        self._due = self._position + self._tell_after
+        if self._log is not None and self._position - self._cut >= self._cut_after:
+            self._log.cut()
+            self._log.forget(self._position - self._lengths.longest())
+            self._cut = self._position
         return told
 
     def plays(self, env_index: int) -> bool:
@@ -117,49 +119,40 @@ class VectorLanes:
         """Close what was opened for the evaluation."""
         self._close()
 
-    def _note(self, step: Step) -> None:
-        """Take note of what is over with a step, and tell it at once where there may be enough."""
-        if step.dones is not None:
-            for i in step.dones.numbers:
-                self._ended(i, step)
-            self._lengths.begin(step.dones.numbers)
+    def _leave(self, step: Step) -> None:
+        """Take those at the step ceiling for ended."""
         self._lengths.begin(self._left)
-        for i in self._lengths.at_ceiling():
-            self._ended(i, step, cut=True)
-            self._left.add(i)
-        if self._n_ended >= (self._plan.n_episodes or 0) and self._n_steps_ended >= (self._plan.n_timesteps or 0):
+        self._note(step, self._lengths.at_ceiling(), cut=True)
+
+    def _note(self, step: Step, over: Sequence[int], *, cut: bool = False) -> None:
+        """Take note of the episodes that are over with a step, and tell it at once where there may be enough."""
+        successes = _successes(step.infos) if step.infos else None
+        for i in over:
+            if i in self._left:
+                continue
+            paid, length, number = self._returns.item(i), self._lengths.of(i), self._next[i]
+            terminated = not cut and step.terminated.item(i)  # type: ignore[union-attr]  # where something ended
+            self._next[i] = number + self.n_envs
+            self._n_ended += 1
+            self._n_steps_ended += length
+            trajectories: Sequence[Trajectory] = ()
+            if self._log is not None:
+                now, last_obs = self._position, None if cut else self._steps.last_obs(step, i)
+                trajectories = self._log.end(i, now - length, now, terminated=terminated, last_obs=last_obs)
+            success = None if successes is None else successes(i)
+            self._untold.append(
+                FinishedEpisode(
+                    number, None, i, paid, paid, paid, length, terminated, not terminated, cut, success, trajectories
+                )
+            )
+            if cut:
+                self._left.add(i)
+        if self._n_ended >= self._n_episodes and self._n_steps_ended >= self._n_timesteps:
             self._due = self._position
 
-    def _ended(self, i: int, step: Step, *, cut: bool = False) -> None:
-        if i in self._left:
-            return
-        terminated = not cut and bool(step.terminated[i])  # type: ignore[index]  # something ended, so it is there
-        paid, length = self._returns.item(i), self._lengths.of(i)
-        number, self._next[i] = self._next[i], self._next[i] + self.n_envs
-        self._n_ended += 1
-        self._n_steps_ended += length
-        if self._log is not None:
-            last = None if cut else self._steps.last_obs(step, i)
-            self._cuts.append(Cut(i, self._position - length, self._position, terminated, last))
-        self._untold.append(
-            FinishedEpisode(
-                number=number,
-                seed=None,
-                env_index=i,
-                episode_return=paid,
-                env_return=paid,  # nothing is around these environments
-                monitor_return=paid,
-                length=length,
-                terminated=terminated,
-                truncated=not terminated,
-                cut=cut,
-                is_success=_success(step.infos, i),
-            )
-        )
 
-
-def _success(info: Any, i: int) -> bool | None:
-    """Return what gymnasium's environments tell about success in the last step of an episode."""
-    last = info.get("final_info", info)
+def _successes(infos: Any) -> Callable[[int], bool | None]:
+    """Return what tells whether an environment's episode, whose last step this was, is a success."""
+    last = infos.get("final_info", infos)
     known = last.get("_is_success")
-    return bool(last["is_success"][i]) if known is not None and known[i] else None
+    return lambda i: bool(last["is_success"][i]) if known is not None and known[i] else None
