@@ -56,6 +56,23 @@ def test_the_bytes_depend_on_the_seed_and_not_on_the_number_of_environments(tmp_
     assert bytes_of(tmp_path / "other" / name) != found[0]
 
 
+@pytest.mark.parametrize("env", [NOISY, DICT, "CartPole-v1", env_id("Nested"), "FrozenLake-v1"])
+@pytest.mark.parametrize("explore", [None, {"name": "epsilon-greedy", "epsilon": 0.3}])
+def test_the_bytes_do_not_depend_on_who_records(tmp_path: Path, env: str, explore: Any) -> None:
+    """Each environment for itself, in a process or within a wrapper that changes nothing, or all of them together."""
+    wrappers: list[Any] = [{"name": "gymnasium", "class": "evaluation_parts:Scaled", "kwargs": {"factor": 1.0}}]
+    ways: list[dict[str, Any]] = [{}, {"n_envs": 3}, {"wrappers": wrappers}, {"processes": True}]
+    config = EnvConfig(id=env, max_episode_steps=15)
+
+    found = set()
+    for number, way in enumerate(ways):
+        path = tmp_path / f"{number}.safetensors"
+        collect("random", config, path, n_episodes=20, seed=5, explore=explore, **way)
+        found.add(path.read_bytes())
+
+    assert len(found) == 1
+
+
 @pytest.mark.parametrize("deterministic", [True, False])
 def test_a_policy_of_the_box_gives_the_same_bytes_for_any_number_of_environments(
     tmp_path: Path, deterministic: bool

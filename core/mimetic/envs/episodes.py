@@ -160,6 +160,12 @@ class PlannedEpisodes(gym.Wrapper[Any, Any, Any, Any]):
             info = {**info, PLAYED: self._end(obs, bool(terminated), truncated, cut, info)}
         return obs, reward, terminated, truncated, info
 
+    def leave_recording(self) -> bool:
+        """Record no more where all that is seen and paid is the innermost environment's own; return whether it is."""
+        if not self._may_repeat:
+            self._own.leave_recording()
+        return not self._may_repeat
+
     @property
     def raw_spaces(self) -> tuple[gym.Space[Any], gym.Space[Any]]:
         """Observation and action space of the environment that records, innermost."""

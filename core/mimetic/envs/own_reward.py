@@ -84,6 +84,10 @@ class OwnReward(gym.Wrapper[Any, Any, Any, Any]):
         if self._record is not None:
             self._record.mark()
 
+    def leave_recording(self) -> None:
+        """Record no more."""
+        self._record = None
+
     def take(self) -> RawEpisode | None:
         """Hand over the recorded episode; None when nothing is recorded."""
         return None if self._record is None else self._record.take()

@@ -1,9 +1,9 @@
 """How well does a policy do, exactly? Statistics over a number of episodes that is known beforehand.
 
 ``evaluation`` is the way from policy and environment to the result, ``call`` the same in one call, ``collection`` the
-way to demonstrations on the disk, ``playing`` the loop, ``lanes``, ``vector_lanes`` and ``native`` what it steps,
-``ledger`` which episodes count, ``rollouts`` how they are kept (``step_log`` and ``marks`` meanwhile), ``result`` what
-is said about them.
+way to demonstrations on the disk. ``playing`` is the loop, ``lanes`` what it steps: ``planned_lanes``, ``venv_lanes``
+or ``vector_lanes``, which ``native`` may have built. ``ledger`` says which episodes count, ``rollouts`` how they are
+kept (``step_log`` and ``marks`` meanwhile), ``result`` what is said about them.
 """
 
 import importlib

@@ -14,9 +14,10 @@ from tqdm import tqdm
 from mimetic.config import EnvConfig, EvaluationConfig
 from mimetic.envs import EpisodePlan
 from mimetic.errors import ConfigError
-from mimetic.evaluate.lanes import Lanes, Lent, PlannedLanes, VenvLanes
+from mimetic.evaluate.lanes import Lanes
 from mimetic.evaluate.ledger import FinishedEpisode, Ledger
 from mimetic.evaluate.native import make_native
+from mimetic.evaluate.planned_lanes import PlannedLanes
 from mimetic.evaluate.playing import play
 from mimetic.evaluate.result import EvaluationResult, statistics_of
 from mimetic.evaluate.rollouts import Rollouts
@@ -28,6 +29,7 @@ from mimetic.evaluate.surroundings import (
     refuse_what_cannot_end_well,
 )
 from mimetic.evaluate.vector_lanes import VectorLanes
+from mimetic.evaluate.venv_lanes import Lent, VenvLanes
 from mimetic.policies import Actor
 from mimetic.rollout import undisturbed
 from mimetic.rollout.stepping import AnyVectorEnv, normalizes_observations

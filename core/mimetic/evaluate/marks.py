@@ -58,8 +58,8 @@ class Marks:
 
 
 def marked(
-    trajectories: "list[Trajectory]", noted: Mapping[str, np.ndarray], steps_before: np.ndarray | None = None
-) -> "list[Trajectory]":
+    trajectories: "Sequence[Trajectory]", noted: Mapping[str, np.ndarray], steps_before: np.ndarray | None = None
+) -> "Sequence[Trajectory]":
     """Put what was noted in the steps of an episode into the infos of its trajectories.
 
     ``steps_before`` (T + 1,) is how many steps the environment had made before each step that was acted in, see

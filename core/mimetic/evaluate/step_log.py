@@ -10,6 +10,12 @@ from mimetic.types import Trajectory, TrajectoryDataset, obs_from_leaves, obs_le
 from mimetic.types.infos import infos_from_columns
 from mimetic.types.row_numbers import ranges
 
+ROOM = 512
+"""Episodes are cut out after so many steps,"""
+
+ROOM_BYTES = 2**20
+"""or observations of this size."""
+
 
 class _Block:
     """Episodes that are cut out together, when the first of them is looked at or the log has become long."""
@@ -91,8 +97,15 @@ class StepLog:
         self._rews: list[np.ndarray] = []
         self._noted: dict[str, list[np.ndarray]] = {}
         self._forgotten = 0  # the position of the first
+        self._n_new = 0  # steps since something was forgotten
         self._block = _Block(self)
         self.row_nbytes = sum(leaf[0].nbytes for leaf in leaves.values())  # of one observation
+        self.room = max(1, min(ROOM, ROOM_BYTES // sum(leaf.nbytes for leaf in leaves.values())))  # in steps
+
+    @property
+    def is_full(self) -> bool:
+        """Whether it is time to cut out what has ended, and to forget."""
+        return self._n_new >= self.room
 
     def add(self, acts: np.ndarray, obs: Any, rews: np.ndarray, noted: Mapping[str, np.ndarray]) -> None:
         """Add a step of every environment, the observations after it, and what the actor noted about the actions.
@@ -108,6 +121,7 @@ class StepLog:
             self._note(noted)
         self._acts.append(acts.copy())
         self._rews.append(rews)
+        self._n_new += 1
 
     def end(self, env_index: int, start: int, stop: int, *, terminated: bool, last_obs: Any = None) -> Kept:
         """Keep what an environment did between two positions.
@@ -145,6 +159,7 @@ class StepLog:
         for rows in self._columns().values():
             del rows[:surplus]
         self._forgotten = position
+        self._n_new = 0
 
     def _columns(self) -> dict[str, list[np.ndarray]]:
         infos = {f"infos.{name}": rows for name, rows in self._noted.items()}

@@ -23,12 +23,6 @@ if TYPE_CHECKING:
 TELL_AFTER = 64
 """So many steps are made before the episodes that ended in them are told; fewer once they may be enough."""
 
-CUT_AFTER = 512
-"""So many steps are kept before episodes are cut out of them,"""
-
-CUT_AFTER_BYTES = 2**20
-"""or observations of this size."""
-
 
 class VectorLanes:
     """gymnasium's vectorised environments, its own or a caller's: none of them is seeded, or can be reset, alone."""
@@ -56,9 +50,7 @@ class VectorLanes:
         self._n_episodes, self._n_timesteps = plan.n_episodes or 0, plan.n_timesteps or 0  # that are wanted
         self._n_ended = self._n_steps_ended = 0
         self._position = 0  # steps since the reset
-        self._tell_after, self._cut_after = TELL_AFTER, CUT_AFTER
-        self._due = TELL_AFTER  # the position at which to tell
-        self._cut = 0  # the position at which episodes were last cut out
+        self._due = 0  # the position at which to tell
         self.n_envs = venv.num_envs
         self.observation_space: gym.Space[Any] = venv.single_observation_space
         self.action_space: gym.Space[Any] = venv.single_action_space
@@ -66,11 +58,8 @@ class VectorLanes:
     def reset(self) -> Any:
         """Reset every environment, from a seed for all together."""
         obs = self._steps.reset(derive_seed(self._plan.seed, "native"))
-        self._log = None
-        if self._records:
-            self._log = StepLog(obs)
-            self._cut_after = max(1, min(CUT_AFTER, CUT_AFTER_BYTES // (self.n_envs * self._log.row_nbytes)))
-            self._due = self._tell_after = min(TELL_AFTER, self._cut_after)
+        self._log = StepLog(obs) if self._records else None
+        self._tell_after = TELL_AFTER if self._log is None else min(TELL_AFTER, self._log.room)
         return obs
 
     def begin(self, environments: Iterable[int]) -> Iterator[tuple[int, int]]:
@@ -101,10 +90,10 @@ class VectorLanes:
         """Tell which episodes have ended since this was told last."""
         told, self._untold = self._untold, []
         self._due = self._position + self._tell_after
-        if self._log is not None and self._position - self._cut >= self._cut_after:
+        if self._log is not None and self._log.is_full:
+            self._lengths.begin(self._left)
             self._log.cut()
             self._log.forget(self._position - self._lengths.longest())
-            self._cut = self._position
         return told
 
     def plays(self, env_index: int) -> bool:
