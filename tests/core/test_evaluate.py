@@ -12,6 +12,7 @@ import gymnasium as gym
 import numpy as np
 import pytest
 import torch
+from gymnasium.spaces import MultiDiscrete
 from gymnasium.vector import AutoresetMode
 from stable_baselines3 import PPO
 from stable_baselines3.common.policies import ActorCriticPolicy
@@ -28,6 +29,7 @@ from mimetic.errors import (
     TargetExistsError,
 )
 from mimetic.evaluate import EvaluationResult, evaluate, evaluate_venv
+from mimetic.evaluate.native import QuickMultiDiscrete
 from mimetic.plugins import using
 from mimetic.policies import Actor
 from mimetic.rollout import RolloutInfoWrapper
@@ -663,6 +665,27 @@ def test_native_environments_obey_the_time_limit() -> None:
     )
 
     assert [(record.length, record.truncated) for record in result.episodes] == [(4, True)] * 3
+
+
+@pytest.mark.parametrize("space", [MultiDiscrete([3, 3]), MultiDiscrete([2, 5], start=[-1, 250], dtype=np.int16)])
+def test_the_quick_space_of_native_environments_says_what_gymnasium_s_says(space: MultiDiscrete) -> None:
+    quick = QuickMultiDiscrete(space)
+    edges = range(-2, 260, 1)
+    asked: list[Any] = [np.array([a, b], space.dtype) for a in (-2, -1, 0, 1, 2, 3) for b in edges]
+    asked += [[0, 1], (0, 251), np.zeros(2), np.zeros(2, np.int8), np.zeros(3, space.dtype), np.zeros((1, 2), int), 1]
+
+    assert quick == space
+    assert [quick.contains(each) for each in asked] == [space.contains(each) for each in asked]
+    assert {quick.contains(each) for each in asked} == {True, False}
+
+
+def test_native_environments_refuse_what_is_no_action() -> None:
+    class Wild(Actor):
+        def __call__(self, obs: Any, state: Any, episode_start: np.ndarray) -> tuple[np.ndarray, Any]:
+            return np.full(len(obs), 2), state
+
+    with pytest.raises(AssertionError, match="invalid"):
+        evaluation(Wild(), EnvConfig(id="CartPole-v1"), n_envs=2, vectorization="native")
 
 
 @pytest.mark.parametrize("asked", [{"videos": "one"}, {"render": True}, {"reward": "step"}, {"wrappers": ["scale"]}])

@@ -3,6 +3,8 @@
 from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
+import numpy as np
+from gymnasium.spaces import MultiDiscrete
 
 from mimetic.errors import ConfigError, EnvError
 
@@ -37,7 +39,25 @@ def make_native(env: "EnvConfig", settings: "EvaluationConfig", n_envs: int) -> 
         options["max_episode_steps"] = env.max_episode_steps
     mode = "async" if settings.processes else None
     try:
-        return gym.make_vec(env.id, num_envs=n_envs, vectorization_mode=mode, **options)
+        native = gym.make_vec(env.id, num_envs=n_envs, vectorization_mode=mode, **options)
     except Exception as error:
         text = " ".join(str(error).split()).rstrip(".")
         raise EnvError(f"environment {env.id!r} cannot be vectorised with {dict(env.kwargs)}: {text}") from error
+    if type(native.action_space) is MultiDiscrete:
+        native.action_space = QuickMultiDiscrete(native.action_space)
+    return native
+
+
+class QuickMultiDiscrete(MultiDiscrete):
+    """The same space, which says in a quarter of the time what is in it: gymnasium's CartPole asks at each step."""
+
+    def __init__(self, space: MultiDiscrete) -> None:
+        """Be like ``space``."""
+        super().__init__(space.nvec, dtype=space.dtype.type, start=space.start)
+        self._last = space.start + (space.nvec - 1)
+
+    def contains(self, x: Any) -> bool:
+        """Return whether ``x`` is in the space."""
+        if isinstance(x, np.ndarray) and x.dtype == self.dtype and x.shape == self.shape:
+            return bool(np.count_nonzero((x >= self.start) & (x <= self._last)) == x.size)
+        return super().contains(x)

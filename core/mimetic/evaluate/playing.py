@@ -41,21 +41,26 @@ def play(
 
 
 def _play(lanes: Lanes, actor: Actor, plan: EpisodePlan, ledger: Ledger, interruption: "Interruption") -> None:
-    repeatable = actor.seeded
+    repeatable, live = actor.seeded, actor.live
     obs, state = lanes.reset(), None
     begun: Where | None = Where(np.ones(lanes.n_envs, bool), list(range(lanes.n_envs)))
-    while not ledger.complete and not interruption.asked:
-        if begun is not None:
+    while not interruption.asked:
+        if begun is None:
+            starts = np.zeros(lanes.n_envs, bool)
+        else:
+            starts = begun.mask
             for env_index, seed in lanes.begin(begun.numbers):
                 actor.begin_episode(env_index, seed)
-        acts, state = actor(obs, state, np.zeros(lanes.n_envs, bool) if begun is None else begun.mask)
+        acts, state = actor(obs, state, starts)
         obs, begun, ended = lanes.step(acts, actor.last_infos)
-        if actor.live:
+        if live:
             ended = [*ended, *lanes.rest()]
         if not ended:
             continue
         ledger.add(ended if repeatable else [episode._replace(seed=None) for episode in ended])
-        if not ledger.complete and not lanes.plays(ledger.next_index % lanes.n_envs):
+        if ledger.complete:
+            return
+        if not lanes.plays(ledger.next_index % lanes.n_envs):
             raise EnvError(
                 f"environment {ledger.next_index % lanes.n_envs} made {plan.max_steps:,} steps without an end, and one "
                 f"of several cannot be reset alone, so episode {ledger.next_index} can never begin; wrap the "

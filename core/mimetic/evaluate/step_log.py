@@ -93,6 +93,7 @@ class StepLog:
         """Begin with the observations that the reset gave."""
         leaves = obs_leaves(obs)
         self._obs: dict[str, list[np.ndarray]] = {name: [np.array(leaf)] for name, leaf in leaves.items()}
+        self._one_array = self._obs.get("obs")
         self._acts: list[np.ndarray] = []  # one fewer than observations
         self._rews: list[np.ndarray] = []
         self._noted: dict[str, list[np.ndarray]] = {}
@@ -112,8 +113,8 @@ class StepLog:
 
         ``rews`` are kept as they are, all else is copied: others may write over it.
         """
-        if isinstance(obs, np.ndarray):
-            self._obs["obs"].append(obs.copy())
+        if self._one_array is not None:
+            self._one_array.append(obs.copy())
         else:
             for name, leaf in obs_leaves(obs).items():
                 self._obs[name].append(leaf.copy())

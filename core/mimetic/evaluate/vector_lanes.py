@@ -49,8 +49,7 @@ class VectorLanes:
         self._untold: list[FinishedEpisode] = []
         self._n_episodes, self._n_timesteps = plan.n_episodes or 0, plan.n_timesteps or 0  # that are wanted
         self._n_ended = self._n_steps_ended = 0
-        self._position = 0  # steps since the reset
-        self._due = 0  # the position at which to tell
+        self._due = 0  # when to tell, in steps since the reset
         self.n_envs = venv.num_envs
         self.observation_space: gym.Space[Any] = venv.single_observation_space
         self.action_space: gym.Space[Any] = venv.single_action_space
@@ -69,7 +68,6 @@ class VectorLanes:
     def step(self, acts: np.ndarray, noted: Noted) -> Moment:
         """Step every environment; one that reaches the step ceiling is taken for ended, and plays no more."""
         step = self._steps.step(acts)
-        self._position += 1
         self._returns += step.rews
         if self._log is not None:
             self._log.add(acts, step.obs, step.rews, noted)
@@ -84,16 +82,16 @@ class VectorLanes:
         if step.begun is not None:
             for i in step.begun.numbers:
                 self._returns[i] = 0.0
-        return Moment(step.obs, step.begun, self.rest() if self._position >= self._due else ())
+        return Moment(step.obs, step.begun, self.rest() if self._lengths.now >= self._due else ())
 
     def rest(self) -> list[FinishedEpisode]:
         """Tell which episodes have ended since this was told last."""
         told, self._untold = self._untold, []
-        self._due = self._position + self._tell_after
+        self._due = self._lengths.now + self._tell_after
         if self._log is not None and self._log.is_full:
             self._lengths.begin(self._left)
             self._log.cut()
-            self._log.forget(self._position - self._lengths.longest())
+            self._log.forget(self._lengths.now - self._lengths.longest())
         return told
 
     def plays(self, env_index: int) -> bool:
@@ -116,18 +114,19 @@ class VectorLanes:
     def _note(self, step: Step, over: Sequence[int], *, cut: bool = False) -> None:
         """Take note of the episodes that are over with a step, and tell it at once where there may be enough."""
         successes = _successes(step.infos) if step.infos else None
+        numbers, log, now = self._next, self._log, self._lengths.now
         for i in over:
             if i in self._left:
                 continue
-            paid, length, number = self._returns.item(i), self._lengths.of(i), self._next[i]
+            paid, length, number = self._returns.item(i), self._lengths.of(i), numbers[i]
             terminated = not cut and step.terminated.item(i)  # type: ignore[union-attr]  # where something ended
-            self._next[i] = number + self.n_envs
+            numbers[i] = number + self.n_envs
             self._n_ended += 1
             self._n_steps_ended += length
             trajectories: Sequence[Trajectory] = ()
-            if self._log is not None:
-                now, last_obs = self._position, None if cut else self._steps.last_obs(step, i)
-                trajectories = self._log.end(i, now - length, now, terminated=terminated, last_obs=last_obs)
+            if log is not None:
+                last_obs = None if cut else self._steps.last_obs(step, i)
+                trajectories = log.end(i, now - length, now, terminated=terminated, last_obs=last_obs)
             success = None if successes is None else successes(i)
             self._untold.append(
                 FinishedEpisode(
@@ -137,7 +136,7 @@ class VectorLanes:
             if cut:
                 self._left.add(i)
         if self._n_ended >= self._n_episodes and self._n_steps_ended >= self._n_timesteps:
-            self._due = self._position
+            self._due = now
 
 
 def _successes(infos: Any) -> Callable[[int], bool | None]:

@@ -30,7 +30,8 @@ class Where(NamedTuple):
     @classmethod
     def of(cls, mask: np.ndarray) -> "Where | None":
         """Return the environments of a mask, None when there are none."""
-        return cls(mask, mask.nonzero()[0].tolist()) if np.count_nonzero(mask) else None
+        numbers = mask.nonzero()[0].tolist()
+        return cls(mask, numbers) if numbers else None
 
 
 class Step(NamedTuple):
@@ -59,6 +60,7 @@ class VectorSteps:
         refuse_unsupported(venv.single_action_space, "action")
         self._venv = venv
         self._mode = venv.metadata.get("autoreset_mode", AutoresetMode.NEXT_STEP)
+        self._resets_next = self._mode == AutoresetMode.NEXT_STEP
         self._resets: Where | None = None  # the next step is a reset
         self.n_envs = venv.num_envs
         self.observation_space: gym.Space[Any] = venv.single_observation_space
@@ -72,29 +74,23 @@ class VectorSteps:
     def step(self, acts: np.ndarray) -> Step:
         """Step every environment."""
         obs, rews, terminated, truncated, info = self._venv.step(acts)
-        ended, rews = terminated | truncated, np.array(rews, np.float64)
-        idle = self._resets
+        ended, rews, idle = terminated | truncated, np.array(rews, np.float64), self._resets
         if idle is not None:
             for index in idle.numbers:
                 ended[index], rews[index] = False, 0.0
-        elif not np.count_nonzero(ended):
+        dones = Where.of(ended)
+        if dones is None and idle is None:
             return Step(obs, obs, rews, info)
-        seen, dones = obs, Where.of(ended)
-        begun = dones
-        if self._mode == AutoresetMode.NEXT_STEP:
+        seen, begun = obs, dones
+        if self._resets_next:
             begun, self._resets = idle, dones
         elif self._mode == AutoresetMode.DISABLED and dones is not None:
             obs, _ = self._venv.reset(options={"reset_mask": dones.mask})
         return Step(obs, seen, rews, info, dones, terminated, begun, idle)
 
-    @property
-    def reset_steps(self) -> int:
-        """How many steps a reset takes."""
-        return int(self._mode == AutoresetMode.NEXT_STEP)
-
     def last_obs(self, step: Step, index: int) -> Any:
         """Return the last observation of the episode that ended there, or None where ``step.obs`` holds it."""
-        if self._mode == AutoresetMode.NEXT_STEP:
+        if self._resets_next:
             return None
         last = step.infos["final_obs"] if self._mode == AutoresetMode.SAME_STEP else step.seen  # type: ignore[call-overload]  # it is a mapping
         return map_obs(np.array, row_of(last, index))
