@@ -1,5 +1,7 @@
 """A row has the same bits in a block of rows wherever it lies; layers of which this is not true get single rows."""
 
+import subprocess
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -131,7 +133,9 @@ def gelu(**options: Any) -> Any:
 
 IN_BLOCKS: dict[str, Callable[[], Any]] = {
     "features before plain layers": lambda: behind(Features),
-    "features before wide layers": lambda: behind(Features, net_arch=[256, 256]),
+    "features before wide layers": lambda: behind(
+        Features, features_extractor_kwargs={"width": 8}, net_arch=[256, 256]
+    ),
     "features of an odd width": lambda: behind(Bending, features_extractor_kwargs={"width": 37}),
     "convolutions": lambda: behind(Convolving, IMAGE),
     "parts": lambda: behind(Joined, PARTS),
@@ -201,6 +205,15 @@ def test_cheap_layers_that_treat_rows_alike_get_several_at_once(name: str) -> No
     assert torch_network_of(IN_BLOCKS[name]()).block in (8, 16, 32)
 
 
+@pytest.mark.parametrize("width", [1, 3, 37])
+def test_no_activation_gets_a_part_of_a_vector_at_the_end_of_its_numbers(width: int) -> None:
+    """The rest has another formula, which differs too seldom for a trial to show."""
+    size = torch_network_of(behind(Bending, features_extractor_kwargs={"width": width})).block
+
+    assert size is not None
+    assert size == 1 or size * width * 4 % 128 == 0
+
+
 @pytest.mark.parametrize("name", ROW_BY_ROW)
 def test_other_layers_get_single_rows(name: str) -> None:
     """Large ones too: a single environment would wait for the rows that fill up a block."""
@@ -267,6 +280,27 @@ def test_a_layer_alone_in_training_mode_is_tried_so() -> None:
     policy.features_extractor.norm.train()
 
     assert torch_network_of(policy).block == 1
+
+
+TRYING = """
+import sys
+from gymnasium import spaces
+from torch import nn
+from mimetic.policies import MimeticPolicy, as_actor, without_compiler
+
+box = spaces.Box(-1.0, 1.0, (4,))
+with without_compiler():
+    policy = MimeticPolicy(box, box, net_arch=[16], activation_fn=nn.GELU)
+as_actor(policy, observation_space=box, action_space=box, n_envs=1, deterministic=True, exact=True)
+print([name for name in ("torch._dynamo", "sympy") if name in sys.modules])
+"""
+
+
+def test_trying_layers_imports_no_compiler() -> None:
+    """What watches torch's operations would import it: as long as all of torch."""
+    done = subprocess.run([sys.executable, "-c", TRYING], capture_output=True, text=True, check=True)
+
+    assert done.stdout.splitlines() == ["[]"]
 
 
 def test_a_block_has_the_bits_that_predict_has_for_as_many_rows() -> None:

@@ -9,27 +9,20 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from types import MethodType
 from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
 import numpy as np
 import torch
 from gymnasium import spaces
-from torch import nn
-from torch.overrides import TorchFunctionMode
-from torch.utils._python_dispatch import TorchDispatchMode
-from torch.utils.flop_counter import FlopCounterMode
 
+from mimetic.policies.operations import Step, modules_of, operations_of
 from mimetic.policies.structure import has_hooks
 from mimetic.policies.torch_rows import Tensors, parts_of, rows_at
 from mimetic.seeding import generator
 
 if TYPE_CHECKING:
     from mimetic.types.observations import Observations
-
-Step = Callable[[Any], Any]
-"""A layer, or a function in the place of one."""
 
 Draw = Callable[[np.random.Generator, int], Tensors]
 """Draws so many rows of what the first step takes, of all that may come."""
@@ -38,8 +31,8 @@ _SIZES = ((1 << 16, (16, 32)), (400_000, (8,)))
 """Which sizes are tried for layers that take up to so many operations a row: a block costs little more than a row then.
 It would cost much more with larger layers, and a single environment would wait for rows that nobody needs."""
 
-_N_TRIALS = 4
-"""So many blocks are tried, each row at each place. Kernels that differ do so in every tenth number or more."""
+_N_TRIALS = 2
+"""So many blocks are tried, each row at each place. Where numbers are added in another order, a tenth differs."""
 
 
 def block_size(steps: Sequence[Step], draw: Draw, *, training: bool) -> int:
@@ -54,26 +47,22 @@ def block_size(steps: Sequence[Step], draw: Draw, *, training: bool) -> int:
         draw: makes rows to try them with.
         training: the layers are in training mode now, and will be in evaluation mode when they act.
     """
-    if any(has_hooks(inner) for module in _modules(steps) for inner in module.modules()):
+    if any(has_hooks(inner) for module in modules_of(steps) for inner in module.modules()):
         return 1
     stream = generator(0, "blocks")
     try:
         twins = copy.deepcopy(list(steps))
         if training:
-            for module in _modules(twins):
+            for module in modules_of(twins):
                 module.eval()
         row = draw(stream, 1)
         with torch.random.fork_rng(devices={part.device for part in parts_of(row) if part.is_cuda}), torch.no_grad():
-            n_operations = _operations(twins, row)
-            sizes = next((sizes for limit, sizes in _SIZES if n_operations <= limit), ())
+            of_a_row = operations_of(twins, row)
+            sizes = next((sizes for limit, sizes in _SIZES if of_a_row.n <= limit), ())
+            sizes = sizes if of_a_row.only_arithmetic else ()
             return next((size for size in sizes if _treat_rows_alike(twins, draw, stream, size)), 1)
     except Exception:  # layers that cannot be copied, or not take these rows: what is wrong with them shows in use
         return 1
-
-
-def _modules(steps: Sequence[Step]) -> list[nn.Module]:
-    owners = (step.__self__ if isinstance(step, MethodType) else step for step in steps)
-    return [owner for owner in owners if isinstance(owner, nn.Module)]
 
 
 # --- rows to try them with ----------------------------------------------------------------------------------------
@@ -102,47 +91,10 @@ def draw_observations(space: gym.Space[Any], stream: np.random.Generator, n: int
 # --- trials -----------------------------------------------------------------------------------------------------
 
 
-def _operations(steps: Sequence[Step], row: Tensors) -> float:
-    """Count what a row costs; infinitely much where more than arithmetic is done with it."""
-    x: Any = row
-    watching = _Watching()  # type: ignore[no-untyped-call]  # as above
-    with watching, _Reading() as reading, FlopCounterMode(display=False) as counter:
-        for step in steps:
-            x = step(x)
-    if watching.saw or reading.saw:
-        return float("inf")
-    n_parameters = sum(parameter.numel() for module in _modules(steps) for parameter in module.parameters())
-    return float(
-        max(counter.get_total_flops(), 2 * n_parameters)
-    )  # whose operations are not known uses them once or more
-
-
-class _Watching(TorchDispatchMode):  # type: ignore[no-untyped-call]  # torch's own class says nothing of types
-    """Sees whether random numbers are drawn, or whether anything but numbers depends on numbers."""
-
-    saw = False
-
-    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        self.saw = self.saw or not _TELLING.isdisjoint(func.tags)
-        return func(*args, **(kwargs or {}))
-
-
-class _Reading(TorchFunctionMode):
-    """Sees whether numbers leave torch: nobody knows what is decided by them there."""
-
-    saw = False
-
-    def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        self.saw = self.saw or func in _LEAVING
-        return func(*args, **(kwargs or {}))
-
-
-_TELLING = {torch.Tag.nondeterministic_seeded, torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape}
-_LEAVING = (torch.Tensor.numpy, torch.Tensor.tolist, torch.Tensor.__array__)
-
-
 def _treat_rows_alike(steps: Sequence[Step], draw: Draw, stream: np.random.Generator, size: int) -> bool:
     """Whether each row has the same bits after each step, wherever it lies in a block and whatever lies beside it."""
+    if not operations_of(steps, draw(stream, size)).whole_vectors:
+        return False
     return all(_treats_alike(steps, draw(stream, 2 * size), size) for _ in range(_N_TRIALS))
 
 

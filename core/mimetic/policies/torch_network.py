@@ -53,8 +53,9 @@ class TorchNetwork:
                 outputs = self._run(self._rows(obs))
                 return _numpy(outputs)
             n, blocks = self._rows.blocks(obs, self.block)
-            parts = [self._run(block) for block in blocks]
-            return _numpy(parts[0] if len(parts) == 1 else torch.cat(parts))[:n]
+            if len(blocks) == 1:
+                return _numpy(self._run(blocks[0]))[:n]
+            return _numpy(torch.cat([self._run(block) for block in blocks]))[:n]
 
     def deviations(self) -> np.ndarray | None:
         """Return the standard deviations ``(D,)`` of a Gaussian."""
