@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 _IN_PLACE: dict[type[nn.Module], Callable[[torch.Tensor], torch.Tensor]] = {nn.Tanh: torch.tanh_, nn.ReLU: torch.relu_}
 
-_ALIGNED = 16
-"""Each row begins at a multiple of so many numbers, 64 bytes, as does all memory of torch's."""
+_ALIGNED = 32
+"""Each row begins at a multiple of so many numbers, aligned as all memory of torch's is. For activations, too, it is then
+the same for any number of rows: torch takes so many numbers at once."""
 
 _N_TRIALS = 32
 
