@@ -532,6 +532,29 @@ def test_a_failure_to_write_is_the_error_that_is_seen(tmp_path: Path, monkeypatc
     assert list(load_demonstrations(tmp_path / "d")) == [walk(3)]
 
 
+def test_a_dataset_becomes_a_file_of_its_own_after_what_was_held(tmp_path: Path) -> None:
+    trajectories = [walk(n) for n in (1, 2, 3, 4)]
+    with DatasetWriter(tmp_path / "d", action_space=spaces.Discrete(9)) as writer:
+        writer.append(trajectories[0])
+        writer.append_file(TrajectoryDataset.from_trajectories(trajectories[1:3]))
+        writer.append(trajectories[3])
+
+    files = [file for file in sorted((tmp_path / "d").iterdir()) if file.suffix == ".safetensors"]
+    assert [len(load_demonstrations(file)) for file in files] == [1, 2, 1]
+    assert list(load_demonstrations(tmp_path / "d")) == trajectories
+    assert load_demonstrations(files[1]).action_space == spaces.Discrete(9)
+    assert (writer.n_trajectories, writer.n_transitions) == (4, 10)
+
+
+def test_a_writer_refuses_a_dataset_that_differs_from_the_first_trajectory(tmp_path: Path) -> None:
+    with DatasetWriter(tmp_path / "d") as writer:
+        writer.append(walk())
+        with pytest.raises(DataError, match="trajectories 0 and 1 differ: obs has"):
+            writer.append_file(TrajectoryDataset.from_trajectories([walk(obs=np.zeros((4, 2)))]))
+
+    assert list(load_demonstrations(tmp_path / "d")) == [walk()]
+
+
 def test_a_writer_refuses_a_folder_that_is_not_empty(tmp_path: Path) -> None:
     write_folder(tmp_path / "d", [3])
 

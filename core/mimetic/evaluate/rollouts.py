@@ -37,11 +37,11 @@ class Rollouts:
     def add(self, episodes: Iterable[FinishedEpisode]) -> None:
         """Take counted episodes."""
         for episode in episodes:
-            if self._writer is None:
-                self._held.add(episode.trajectories)
-            else:
-                for trajectory in episode.trajectories:
-                    self._writer.append(trajectory)
+            self._held.add(episode.trajectories)
+            if self._writer is not None and self._held.is_at_least(
+                self._writer.shard_transitions, self._writer.shard_bytes
+            ):
+                self._write()
         if self._at_once:
             self._write()
 
@@ -57,18 +57,23 @@ class Rollouts:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         """Write what is held."""
-        if self._writer is not None:
-            self._writer.close()
-        elif not self._is_written:
+        if not self._is_written:
             self._write()
 
     def _write(self) -> None:
-        if self._writer is not None:
-            self._writer.flush()
-        elif self._held:
+        if not self._held:
+            return
+        if self._writer is None:
             dataset = self._held.data().with_spaces(**self._spaces)
             save_demonstrations(dataset, self._path, overwrite=self._is_written)  # its own, never another's
             self._is_written = True
+            return
+        try:
+            self._writer.append_file(self._held.data())
+        except Exception:
+            self._held = Pile()  # what cannot be written is not tried again while the error is on its way
+            raise
+        self._held = Pile()
 
     def _has_shards(self) -> bool:
         return self._writer is not None and self._writer.n_trajectories > 0

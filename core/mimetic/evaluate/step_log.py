@@ -190,6 +190,7 @@ class Pile:
         self._blocks: list[_Block] = []  # of each episode that is to be cut out,
         self._places: list[int] = []  # and its place there
         self._others: list[Trajectory] = []
+        self._n_steps = self._n_bytes = 0
 
     def __bool__(self) -> bool:
         """Whether there is something."""
@@ -197,11 +198,18 @@ class Pile:
 
     def add(self, kept: Sequence[Trajectory]) -> None:
         """Take what was kept of an episode."""
+        n_steps, n_bytes = amount_of(kept)
+        self._n_steps += n_steps
+        self._n_bytes += n_bytes
         if isinstance(kept, Kept):
             self._blocks.append(kept.block)
             self._places.append(kept.place)
         else:
             self._others.extend(kept)
+
+    def is_at_least(self, n_steps: int, n_bytes: int) -> bool:
+        """Whether it has so many steps, or observations of so many bytes."""
+        return self._n_steps >= n_steps or self._n_bytes >= n_bytes
 
     def data(self) -> TrajectoryDataset:
         """Put all of it end to end."""

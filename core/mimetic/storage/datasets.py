@@ -98,11 +98,11 @@ class DatasetWriter:
         """
         if shard_transitions < 1 or shard_bytes < 1:
             raise DataError("shard_transitions and shard_bytes must be at least 1")
+        self.shard_transitions, self.shard_bytes = shard_transitions, shard_bytes
         self.path = Path(path)
         self.n_trajectories = 0
         self.n_transitions = 0
-        self._limits = {"transitions": shard_transitions, "bytes": shard_bytes}
-        self._amount = {"transitions": 0, "bytes": 0}  # held, not yet written
+        self._n_held = self._n_bytes_held = 0  # transitions, bytes: not yet written
         self._spaces = {"observation_space": observation_space, "action_space": action_space}
         self._first: Trajectory | None = None
         self._held: list[Trajectory] = []
@@ -121,30 +121,47 @@ class DatasetWriter:
         self._first = self._first or trajectory
         require_alike(self._first, trajectory, self.n_trajectories)
         self._held.append(trajectory)
-        self._amount["transitions"] += len(trajectory)
-        self._amount["bytes"] += sum(leaf.nbytes for leaf in obs_leaves(trajectory.obs).values())
+        self._n_held += len(trajectory)
+        self._n_bytes_held += sum(leaf.nbytes for leaf in obs_leaves(trajectory.obs).values())
         self.n_trajectories += 1
         self.n_transitions += len(trajectory)
-        if any(self._amount[what] >= limit for what, limit in self._limits.items()):
+        if self._n_held >= self.shard_transitions or self._n_bytes_held >= self.shard_bytes:
             self.flush()
+
+    def append_file(self, dataset: TrajectoryDataset) -> None:
+        """Write trajectories into a file of their own, after what is held.
+
+        Raises:
+            DataError: they differ from the first in structure, shape, dtype or in having rewards.
+        """
+        self.flush()
+        self._first = self._first or dataset[0]
+        require_alike(self._first, dataset[0], self.n_trajectories)
+        self._write(dataset.with_spaces(**self._spaces))
+        self.n_trajectories += len(dataset)
+        self.n_transitions += dataset.n_transitions
 
     def flush(self) -> None:
         """Write what is held into a file of its own, then name it in the index."""
         if not self._held or self._failed:
             return
+        self._write(TrajectoryDataset.from_trajectories(self._held, **self._spaces))
+        self._held = []
+        self._n_held = self._n_bytes_held = 0
+
+    def close(self) -> None:
+        """Write what is held. Does nothing the second time, or after a failure to write."""
+        self.flush()
+
+    def _write(self, dataset: TrajectoryDataset) -> None:
         shards = [*self._shards, _shard_name(len(self._shards) + 1)]
         try:
-            dataset = TrajectoryDataset.from_trajectories(self._held, **self._spaces)
             _write_file(self.path / shards[-1], dataset, overwrite=True)  # of an attempt that was interrupted
             _write_index(self.path, shards)
         except Exception:
             self._failed = True  # what could not be written is not tried again while the error is on its way
             raise
-        self._shards, self._held, self._amount = shards, [], dict.fromkeys(self._amount, 0)
-
-    def close(self) -> None:
-        """Write what is held. Does nothing the second time, or after a failure to write."""
-        self.flush()
+        self._shards = shards
 
     def __enter__(self) -> Self:
         """Return the writer."""
