@@ -73,6 +73,28 @@ def test_the_bytes_do_not_depend_on_who_records(tmp_path: Path, env: str, explor
     assert len(found) == 1
 
 
+class Reusing(Len):
+    """``Len`` that shows one and the same array, and writes over it."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self._seen = np.zeros(1, np.float32)
+
+    def _obs(self) -> np.ndarray:
+        self._seen[:] = self.t
+        return self._seen
+
+
+gym.register("mimetic-tests/Reusing-v0", entry_point=Reusing, disable_env_checker=True)
+
+
+@pytest.mark.parametrize("way", [{}, {"n_envs": 2}, {"n_envs": 2, "vectorization": "native"}])
+def test_an_environment_may_write_over_what_it_showed(tmp_path: Path, way: dict[str, Any]) -> None:
+    done = collect("random", "mimetic-tests/Reusing-v0", tmp_path / "a.safetensors", n_episodes=5, seed=0, **way)
+
+    assert [np.asarray(each.obs).ravel().tolist() for each in done.load()] == [[0, 1, 2, 3, 4, 5]] * 5
+
+
 @pytest.mark.parametrize("deterministic", [True, False])
 def test_a_policy_of_the_box_gives_the_same_bytes_for_any_number_of_environments(
     tmp_path: Path, deterministic: bool

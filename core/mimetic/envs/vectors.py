@@ -14,6 +14,7 @@ from stable_baselines3.common.vec_env.util import dict_to_obs
 
 from mimetic.envs.construction import EnvFactory, OuterWrapper
 from mimetic.envs.processes import ProcessVecEnv
+from mimetic.types import map_obs
 
 if TYPE_CHECKING:
     from mimetic.config import EnvConfig
@@ -97,7 +98,8 @@ class LocalVecEnv(DummyVecEnv):
             done = bool(terminated or truncated)
             if done:
                 cut = bool(truncated and not terminated)
-                info = {**info, "terminal_observation": obs, "TimeLimit.truncated": cut}
+                last = map_obs(np.array, obs)  # a copy: the reset may write over it
+                info = {**info, "terminal_observation": last, "TimeLimit.truncated": cut}
                 obs, self.reset_infos[index] = env.reset()
             self.buf_rews[index] = reward
             self.buf_dones[index] = done

@@ -120,7 +120,7 @@ class StepLog:
                 self._obs[name].append(leaf.copy())
         if noted or self._noted:
             self._note(noted)
-        self._acts.append(acts.copy())
+        self._acts.append(np.array(acts))
         self._rews.append(rews)
         self._n_new += 1
 
