@@ -11,12 +11,12 @@ from stable_baselines3.common.vec_env import DummyVecEnv, VecNormalize
 from torch import nn
 
 from mimetic.errors import SpaceError
-from mimetic.policies import Actor, EpisodeStreams, FlatFeatures, MimeticPolicy, UniformActor, as_actor
+from mimetic.policies import Actor, EpisodeStreams, FlatFeatures, MimeticPolicy, UniformActor, as_actor, row_network
 from mimetic.policies.acting import DrawingActor, NetworkActor, PredictingActor
 from mimetic.policies.choices import Draw, draw_gumbel, draw_normal, draw_uniform
 from mimetic.policies.noise import EpisodeNoise
 from mimetic.policies.plain_network import PlainNetwork
-from mimetic.policies.row_network import RowNetwork
+from mimetic.policies.row_network import RowNetwork, _has_bits_of_a_layer
 from mimetic.policies.torch_network import TorchNetwork
 from mimetic.seeding import generator
 from some_spaces import ACTION_SPACES, OBSERVATION_SPACES, THREE, VECTOR, Space, rows, samples
@@ -204,10 +204,16 @@ def test_sb3_s_own_network_is_calculated_in_numpy_where_bits_are_not_asked_for()
     assert network_of(policy, exact=False) is PlainNetwork
 
 
-def test_rows_whose_products_had_other_bits_go_through_sb3_s_layers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_layers_whose_products_have_other_bits_for_single_rows_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """Other processors may multiply by a vector in another way than by a matrix of one row."""
     addmv = torch.addmv
     monkeypatch.setattr(torch, "addmv", lambda bias, weight, x, *, out: addmv(bias, weight, x * (1 + 1e-6), out=out))
+
+    assert not _has_bits_of_a_layer.__wrapped__(4, 3)
+
+
+def test_rows_that_would_have_other_bits_go_through_sb3_s_layers(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_network, "_has_bits_of_a_layer", lambda n_in, n_out: n_out != 3)
 
     assert network_of(ActorCriticPolicy(VECTOR, THREE, lambda _: 1e-3)) is TorchNetwork
 
@@ -230,6 +236,7 @@ SB3_S_OWN: dict[str, Callable[[], Any]] = {
     "several categories": lambda: ActorCriticPolicy(VECTOR, spaces.MultiDiscrete([3, 2]), lambda _: 1e-3),
     "odd widths": lambda: ActorCriticPolicy(VECTOR, spaces.Box(-9, 9, (5,)), lambda _: 1e-3, net_arch=[37, 9]),
     "wide layers": lambda: ActorCriticPolicy(VECTOR, BOX, lambda _: 1e-3, net_arch=[300, 300]),
+    "layers of one": lambda: ActorCriticPolicy(VECTOR, spaces.Box(-9, 9, (1,)), lambda _: 1e-3, net_arch=[9, 1]),
     "no layers": lambda: ActorCriticPolicy(VECTOR, BOX, lambda _: 1e-3, net_arch=[]),
     "a matrix": lambda: ActorCriticPolicy(spaces.Box(-9, 9, (2, 3)), BOX, lambda _: 1e-3),
     "switches": lambda: ActorCriticPolicy(VECTOR, spaces.MultiBinary(3), lambda _: 1e-3),

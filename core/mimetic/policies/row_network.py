@@ -7,6 +7,7 @@ that was taken once. That saves most of what a layer costs: a call that makes a 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,10 +17,8 @@ from stable_baselines3.common.preprocessing import is_image_space
 from stable_baselines3.common.torch_layers import FlattenExtractor
 from torch import nn
 
-from mimetic.policies.blocks import draw_observations
 from mimetic.policies.structure import Structure, has_hooks
 from mimetic.policies.torch_network import TorchNetwork
-from mimetic.seeding import generator
 
 if TYPE_CHECKING:
     from mimetic.types.observations import Observations
@@ -27,10 +26,11 @@ if TYPE_CHECKING:
 _IN_PLACE: dict[type[nn.Module], Callable[[torch.Tensor], torch.Tensor]] = {nn.Tanh: torch.tanh_, nn.ReLU: torch.relu_}
 
 _ALIGNED = 32
-"""Each row begins at a multiple of so many numbers, aligned as all memory of torch's is. For activations, too, it is then
-the same for any number of rows: torch takes so many numbers at once."""
+"""Each row begins at a multiple of so many numbers, aligned as all memory of torch's. torch takes so many at once, too:
+activations have one formula for every number, however many rows there are."""
 
 _N_TRIALS = 32
+"""So many rows are tried with a layer of each shape; kernels that differ do so in every fourth number."""
 
 
 class RowNetwork:
@@ -79,7 +79,7 @@ class RowNetwork:
         return self._otherwise.deviations()
 
     def _take_memory(self, n: int) -> None:
-        self._memory = [torch.zeros(n, -(-width // _ALIGNED) * _ALIGNED) for width in self._widths]
+        self._memory = [_aligned(n, width) for width in self._widths]
         parts = [memory[:, :width] for memory, width in zip(self._memory, self._widths, strict=True)]
         self._rows = [list(part.unbind()) for part in parts]
         self._seen, self._given = parts[0].numpy(), parts[-1].numpy()
@@ -89,10 +89,32 @@ def row_network(structure: Structure) -> RowNetwork | None:
     """Return SB3's own plain policy as products of single rows, where these have the bits of its ``predict``."""
     if not (structure.is_sb3_s_own and _is_plain(structure)):
         return None
-    single = TorchNetwork(structure, exact=True)
-    network = RowNetwork(structure, single)
-    obs = draw_observations(structure.policy.observation_space, generator(0, "rows"), _N_TRIALS)
-    return network if network(obs).tobytes() == single(obs).tobytes() else None
+    linear = [layer for layer in structure.layers if isinstance(layer, nn.Linear)]
+    if not all(_has_bits_of_a_layer(layer.in_features, layer.out_features) for layer in linear):
+        return None
+    return RowNetwork(structure, TorchNetwork(structure, exact=True))
+
+
+@cache
+def _has_bits_of_a_layer(n_in: int, n_out: int) -> bool:
+    """Whether products with single rows, and activations of all rows, have the bits that a layer gives for one row."""
+    random = torch.Generator().manual_seed(0)
+    weight, bias, rows = (
+        torch.randn(*shape, generator=random) for shape in ((n_out, n_in), (n_out,), (_N_TRIALS, n_in))
+    )
+    given, taken = _aligned(_N_TRIALS, n_in), _aligned(_N_TRIALS, n_out)
+    given[:, :n_in] = rows
+    for row, out in zip(given[:, :n_in], taken[:, :n_out], strict=True):
+        torch.addmv(bias, weight, row, out=out)
+    layers = [nn.functional.linear(row, weight, bias) for row in torch.split(rows, 1)]
+    return all(
+        torch.equal(function(taken.clone())[:, :n_out], torch.cat([function(layer.clone()) for layer in layers]))
+        for function in (torch.Tensor.contiguous, *_IN_PLACE.values())
+    )
+
+
+def _aligned(n: int, width: int) -> torch.Tensor:
+    return torch.zeros(n, -(-width // _ALIGNED) * _ALIGNED)
 
 
 def _is_plain(structure: Structure) -> bool:
