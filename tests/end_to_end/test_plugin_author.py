@@ -155,6 +155,7 @@ def test_a_run_that_was_made_with_them_says_what_is_missing_where_they_are_not(
 @pytest.mark.slow
 def test_what_is_written_pleases_ruff_and_mypy(projects: Path, installed: Path, tmp_path: Path) -> None:
     pytest.importorskip("mypy")
+    pytest.importorskip("numpy", "2.2", "older numpy's types want to know what is in an array")
     for project in sorted(projects.iterdir()):
         succeed(sys.executable, "-m", "ruff", "check", "--no-cache", ".", cwd=project)
         succeed(sys.executable, "-m", "ruff", "format", "--no-cache", "--check", ".", cwd=project)

@@ -312,11 +312,13 @@ def index_of(out: Path) -> list[dict[str, object]]:
 
 WITHOUT_VIDEOS = """
 import sys
+import stable_baselines3  # older ones import tensorboard, which imports PIL
+before = set(sys.modules)
 from mimetic.config import EnvConfig, EvaluationConfig
 from mimetic.evaluate import evaluate
 
 evaluate(None, EnvConfig(id="CartPole-v1"), EvaluationConfig(n_episodes=1), seed=0)
-print([name for name in ("imageio_ffmpeg", "mimetic_video.encoder", "pygame", "PIL") if name in sys.modules])
+print([name for name in ("imageio_ffmpeg", "mimetic_video.encoder", "pygame", "PIL") if name in {*sys.modules} - before])
 """
 
 
