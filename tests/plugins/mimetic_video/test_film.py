@@ -318,7 +318,8 @@ from mimetic.config import EnvConfig, EvaluationConfig
 from mimetic.evaluate import evaluate
 
 evaluate(None, EnvConfig(id="CartPole-v1"), EvaluationConfig(n_episodes=1), seed=0)
-print([name for name in ("imageio_ffmpeg", "mimetic_video.encoder", "pygame", "PIL") if name in {*sys.modules} - before])
+new = set(sys.modules) - before
+print([name for name in ("imageio_ffmpeg", "mimetic_video.encoder", "pygame", "PIL") if name in new])
 """
 
 
