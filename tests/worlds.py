@@ -98,5 +98,16 @@ class Noisy(Len):
         return np.array([self.t + getattr(self, "noise", 0.0)], np.float32)
 
 
-for _name, _world in {"Len": Len, "Cont": Cont, "DictObs": DictObs, "Noisy": Noisy}.items():
+class Stuck(Len):
+    """``Len(3)``, but where the first seed is even there is no end."""
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray, dict[str, Any]]:
+        if seed is not None:
+            self.n = None if seed % 2 == 0 else 3
+        return super().reset(seed=seed, options=options)
+
+
+for _name, _world in {"Len": Len, "Cont": Cont, "DictObs": DictObs, "Noisy": Noisy, "Stuck": Stuck}.items():
     gym.register(f"mimetic-tests/{_name}-v0", entry_point=f"worlds:{_world.__name__}")

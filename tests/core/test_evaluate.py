@@ -620,20 +620,30 @@ def test_outside_of_the_main_thread_ctrl_c_is_left_to_others() -> None:
 # --- gymnasium's own vectorised environments --------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("processes", [False, True])
 @pytest.mark.parametrize("n_envs", [1, 3])
-def test_native_environments_count_the_same_row_of_episodes_without_seeds(n_envs: int) -> None:
+@pytest.mark.parametrize("end", [{"n_episodes": 17}, {"n_episodes": None, "n_timesteps": 150}])
+def test_native_environments_count_the_episodes_that_begin_first(end: Any, n_envs: int, processes: bool) -> None:
+    """Whichever environment is free plays the next one, and none is left out because it is long."""
     result = evaluation(
         lambda obs, state, start: (np.ones(len(obs), int), state),
         EnvConfig(id="CartPole-v1"),
         n_envs=n_envs,
-        n_episodes=7,
         vectorization="native",
+        processes=processes,
+        **end,
     )
 
-    assert [record.index for record in result.episodes] == list(range(7))
-    assert [record.env_index for record in result.episodes] == [k % n_envs for k in range(7)]
+    assert [record.index for record in result.episodes] == list(range(len(result.episodes)))
+    begins, free = [], [0] * n_envs
+    for record in result.episodes:
+        begins.append((free[record.env_index], record.env_index))
+        free[record.env_index] += record.length + 1  # a step is spent on the reset
+    assert begins == sorted(begins)
+    lengths = [record.length for record in result.episodes]
+    assert all(8 <= length <= 12 for length in lengths)  # always pushed to one side
+    assert len(lengths) == 17 if end["n_episodes"] else sum(lengths) >= 150 > sum(lengths[:-1])
     assert all(record.seed is None and record.terminated for record in result.episodes)
-    assert all(8 <= record.length <= 12 for record in result.episodes)  # always pushed to one side
     assert result.statistics["env_return_mean"] == result.statistics["return_mean"] == result.statistics["len_mean"]
 
 
@@ -645,6 +655,30 @@ def test_native_environments_that_gymnasium_vectorises_itself_have_their_lengths
     )
 
     assert [(record.episode_return, record.length) for record in result.episodes] == [(3.0, 3)] * 5
+
+
+def test_native_environments_do_without_one_that_never_ends() -> None:
+    """Two have seeds one after the other, so one of them is cut once, and the other plays on."""
+    with pytest.warns(UserWarning, match="1 of 6 episodes made 10 steps without an end"):
+        result = evaluation(
+            None,
+            EnvConfig(id="worlds:mimetic-tests/Stuck-v0"),
+            n_envs=2,
+            n_episodes=6,
+            max_steps=10,
+            vectorization="native",
+        )
+
+    cut = result.episodes[0].env_index if result.episodes[0].truncated else 1
+    assert sorted(record.length for record in result.episodes[:2]) == [3, 10]
+    assert [(record.env_index, record.length) for record in result.episodes[2:]] == [(1 - cut, 3)] * 4
+
+
+def test_native_environments_that_never_end_are_an_error_when_they_are_needed_again() -> None:
+    with pytest.raises(EnvError, match=r"environment 0 made 10 steps without an end.*episode 2 can never begin"):
+        evaluation(
+            None, EnvConfig(id=LEN, kwargs={"n": None}), n_envs=2, n_episodes=3, max_steps=10, vectorization="native"
+        )
 
 
 @pytest.mark.parametrize("mode", list(AutoresetMode))

@@ -41,15 +41,18 @@ def test_the_interval_of_a_constant_is_that_constant() -> None:
     assert mean_interval([7.25] * 20, np.random.default_rng(0)) == (7.25, 7.25)
 
 
-def test_the_interval_is_that_of_the_normal_law_for_many_values() -> None:
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("n", [400, 4_000, 40_000])
+def test_the_interval_is_that_of_the_normal_law_for_many_values(n: int, whole: bool) -> None:
     """For n values the mean's standard error is std / sqrt(n), and 95% lie within 1.96 of it."""
-    values = np.random.default_rng(1).normal(10.0, 2.0, 400)
-    error = 1.96 * values.std() / np.sqrt(400)
+    values = np.random.default_rng(1).normal(10.0, 2.0, n)
+    values = values.round() if whole else values
+    error = values.std() / np.sqrt(n)
 
     low, high = mean_interval(values.tolist(), np.random.default_rng(0))
 
-    assert low == pytest.approx(values.mean() - error, abs=0.02)
-    assert high == pytest.approx(values.mean() + error, abs=0.02)
+    assert low == pytest.approx(values.mean() - 1.96 * error, abs=0.2 * error)
+    assert high == pytest.approx(values.mean() + 1.96 * error, abs=0.2 * error)
 
 
 def test_the_interval_contains_the_true_mean_about_as_often_as_it_says() -> None:

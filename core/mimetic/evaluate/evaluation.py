@@ -157,7 +157,8 @@ def open_lanes(
     if settings.vectorization == "native":
         native = make_native(env, settings, plan.n_envs)
         spaces = (native.single_observation_space, native.single_action_space)
-        return VectorLanes(native, plan, record=settings.save_rollouts is not None, close=native.close), spaces
+        record = settings.save_rollouts is not None
+        return VectorLanes(native, plan, record=record, alike=True, close=native.close), spaces
     venv = build_venv(env, settings, plan, out)
     return PlannedLanes(venv, plan, record=settings.save_rollouts is not None), venv.get_attr("raw_spaces", [0])[0]
 

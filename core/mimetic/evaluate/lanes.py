@@ -46,8 +46,8 @@ class Lanes(Protocol):
     def rest(self) -> list[FinishedEpisode]:
         """Return what has ended and was not told yet."""
 
-    def plays(self, env_index: int) -> bool:
-        """Whether an environment goes on to play episodes."""
+    def plays(self, number: int) -> bool:
+        """Whether an episode is being played, or can begin."""
 
     def finish(self, counted: Sequence[EpisodeRecord]) -> list[EpisodeRecord]:
         """Let observers end their work; return the records with what they add."""

@@ -54,10 +54,13 @@ class QuickMultiDiscrete(MultiDiscrete):
     def __init__(self, space: MultiDiscrete) -> None:
         """Be like ``space``."""
         super().__init__(space.nvec, dtype=space.dtype.type, start=space.start)
-        self._last = space.start + (space.nvec - 1)
+        self._unsigned = np.dtype(f"u{self.dtype.itemsize}")
+        self._last = (self.nvec - 1).view(self._unsigned)
+        self._begins_at_zero = not self.start.any()
 
     def contains(self, x: Any) -> bool:
         """Return whether ``x`` is in the space."""
         if isinstance(x, np.ndarray) and x.dtype == self.dtype and x.shape == self.shape:
-            return bool(np.count_nonzero((x >= self.start) & (x <= self._last)) == x.size)
+            beyond = x if self._begins_at_zero else x - self.start
+            return not np.count_nonzero(beyond.view(self._unsigned) > self._last)  # what is below zero is large, too
         return super().contains(x)

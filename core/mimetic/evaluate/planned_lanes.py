@@ -78,9 +78,9 @@ class PlannedLanes:
         """Return nothing: what ends is told at once."""
         return []
 
-    def plays(self, env_index: int) -> bool:
-        """Whether an episode of the plan is left for it."""
-        return self._playing[env_index] is not None
+    def plays(self, number: int) -> bool:
+        """Whether its environment has an episode of the plan left."""
+        return self._playing[number % self.n_envs] is not None
 
     def finish(self, counted: Sequence[EpisodeRecord]) -> list[EpisodeRecord]:
         """Let the observers of each environment end their work on its own counted episodes."""

@@ -41,7 +41,7 @@ def play(
 
 
 def _play(lanes: Lanes, actor: Actor, plan: EpisodePlan, ledger: Ledger, interruption: "Interruption") -> None:
-    repeatable, live = actor.seeded, actor.live
+    live, misleading = actor.live, lanes.exact and not actor.seeded  # a seed would not bring the episode back
     obs, state = lanes.reset(), None
     begun: Where | None = Where(np.ones(lanes.n_envs, bool), list(range(lanes.n_envs)))
     while not interruption.asked:
@@ -57,10 +57,10 @@ def _play(lanes: Lanes, actor: Actor, plan: EpisodePlan, ledger: Ledger, interru
             ended = [*ended, *lanes.rest()]
         if not ended:
             continue
-        ledger.add(ended if repeatable else [episode._replace(seed=None) for episode in ended])
+        ledger.add([episode._replace(seed=None) for episode in ended] if misleading else ended)
         if ledger.complete:
             return
-        if not lanes.plays(ledger.next_index % lanes.n_envs):
+        if not lanes.plays(ledger.next_index):
             raise EnvError(
                 f"environment {ledger.next_index % lanes.n_envs} made {plan.max_steps:,} steps without an end, and one "
                 f"of several cannot be reset alone, so episode {ledger.next_index} can never begin; wrap the "

@@ -49,11 +49,12 @@ class _Block:
 class Kept(Sequence[Trajectory]):
     """The trajectory of an episode, as a row of one: it is made when it is looked at."""
 
-    __slots__ = ("block", "place")
+    __slots__ = ("block", "n_steps", "place")
 
     def __init__(self, block: _Block, place: int) -> None:
         """Point at an episode of a block."""
         self.block, self.place = block, place
+        self.n_steps = block.stops[place] - block.starts[place]
 
     def __len__(self) -> int:
         """One."""
@@ -76,11 +77,6 @@ class Kept(Sequence[Trajectory]):
             truncated=not terminal,
         )
         return [trajectory][index]
-
-    @property
-    def n_steps(self) -> int:
-        """How many steps it has."""
-        return self.block.length(self.place)
 
 
 class StepLog:

@@ -1,6 +1,7 @@
 """How are gymnasium's vectorised environments stepped? What has ended in them is told a block of steps at a time."""
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import count
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -36,15 +37,21 @@ class VectorLanes:
         plan: EpisodePlan,
         *,
         record: bool = False,
+        alike: bool = False,
         close: Callable[[], None] = lambda: None,
     ) -> None:
-        """Step ``venv``; with ``record`` keep the episodes; ``close`` ends what was opened for the evaluation."""
+        """Step ``venv``; with ``record`` keep the episodes; ``close`` ends what was opened for the evaluation.
+
+        Where the environments are ``alike`` each episode is the next to begin, wherever that is; else each environment
+        plays its share of the episodes.
+        """
         self._steps = VectorSteps(venv)
         self._plan, self._records, self._close = plan, record, close
         self._seeds = numbers_from(plan.seed)
         self._lengths = Lengths(venv.num_envs, plan.max_steps)
         self._returns = np.zeros(venv.num_envs, np.float64)  # (n,) of the running episodes
-        self._next = list(range(venv.num_envs))  # the episode that each plays, or 0, 1, ... before the first
+        self._playing = list(range(venv.num_envs))  # the episode that each plays
+        self._coming = count(venv.num_envs) if alike else None  # numbers, in the order in which episodes begin
         self._left: set[int] = set()  # cut, and nobody can reset one of them alone
         self._untold: list[FinishedEpisode] = []
         self._n_episodes, self._n_timesteps = plan.n_episodes or 0, plan.n_timesteps or 0  # that are wanted
@@ -94,9 +101,9 @@ class VectorLanes:
             self._log.forget(self._lengths.now - self._lengths.longest())
         return told
 
-    def plays(self, env_index: int) -> bool:
-        """Whether it was not cut."""
-        return env_index not in self._left
+    def plays(self, number: int) -> bool:
+        """Whether an environment is left for it."""
+        return number % self.n_envs not in self._left if self._coming is None else len(self._left) < self.n_envs
 
     def finish(self, counted: Sequence[EpisodeRecord]) -> list[EpisodeRecord]:
         """Return the records as they are: nothing of ours is around the environments."""
@@ -114,13 +121,12 @@ class VectorLanes:
     def _note(self, step: Step, over: Sequence[int], *, cut: bool = False) -> None:
         """Take note of the episodes that are over with a step, and tell it at once where there may be enough."""
         successes = _successes(step.infos) if step.infos else None
-        numbers, log, now = self._next, self._log, self._lengths.now
+        numbers, coming, log, now = self._playing, self._coming, self._log, self._lengths.now
         for i in over:
             if i in self._left:
                 continue
             paid, length, number = self._returns.item(i), self._lengths.of(i), numbers[i]
             terminated = not cut and step.terminated.item(i)  # type: ignore[union-attr]  # where something ended
-            numbers[i] = number + self.n_envs
             self._n_ended += 1
             self._n_steps_ended += length
             trajectories: Sequence[Trajectory] = ()
@@ -135,6 +141,8 @@ class VectorLanes:
             )
             if cut:
                 self._left.add(i)
+            else:
+                numbers[i] = number + self.n_envs if coming is None else next(coming)
         if self._n_ended >= self._n_episodes and self._n_steps_ended >= self._n_timesteps:
             self._due = now
 

@@ -65,9 +65,9 @@ class VenvLanes:
         """Return nothing: what ends is told at once."""
         return []
 
-    def plays(self, env_index: int) -> bool:
-        """Whether it was not cut."""
-        return env_index not in self._left
+    def plays(self, number: int) -> bool:
+        """Whether its environment was not cut."""
+        return number % self.n_envs not in self._left
 
     def finish(self, counted: Sequence[EpisodeRecord]) -> list[EpisodeRecord]:
         """Return the records as they are: nothing of ours is around the environments."""

@@ -17,8 +17,8 @@ import torch
 from gymnasium import spaces
 
 from mimetic.policies.operations import Step, modules_of, operations_of
-from mimetic.policies.structure import has_hooks
-from mimetic.policies.torch_rows import Tensors, parts_of, rows_at
+from mimetic.policies.structure import have_hooks
+from mimetic.policies.torch_rows import Tensors, bits_of, parts_of, rows_at
 from mimetic.seeding import generator
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def block_size(steps: Sequence[Step], draw: Draw, *, training: bool) -> int:
         draw: makes rows to try them with.
         training: the layers are in training mode now, and will be in evaluation mode when they act.
     """
-    if any(has_hooks(inner) for module in modules_of(steps) for inner in module.modules()):
+    if have_hooks(modules_of(steps)):
         return 1
     stream = generator(0, "blocks")
     try:
@@ -120,5 +120,5 @@ def _outputs(steps: Sequence[Step], x: Any) -> list[torch.Tensor]:
     outputs = []
     for step in steps:
         x = step(x)
-        outputs += [output.contiguous().view(torch.uint8) for output in parts_of(x)]
+        outputs += bits_of(x)
     return outputs

@@ -88,9 +88,12 @@ class PlainNetwork:
         self.has_modes = features.has_modes
         linear = [layer for layer in structure.layers if isinstance(layer, nn.Linear)]
         self._parameters = _Memory([(layer._parameters, name) for layer in linear for name in ("weight", "bias")])
-        self._steps = [
-            None if isinstance(layer, nn.Linear) else _ACTIVATIONS[type(layer)](layer) for layer in structure.layers
-        ]
+        self._activations: list[list[Callable[[Rows], Rows]]] = []  # behind each linear layer
+        for layer in structure.layers:
+            if isinstance(layer, nn.Linear):
+                self._activations.append([])
+            else:
+                self._activations[-1].append(_ACTIVATIONS[type(layer)](layer))
         gaussian = structure.log_std is not None
         self._log_std = _Memory([(structure.policy._parameters, "log_std")]) if gaussian else None
 
@@ -100,13 +103,11 @@ class PlainNetwork:
         if self._exact:
             rows = rows[:, None, :].astype(np.float64, copy=False)
         parameters = iter(self._parameters.read())
-        for step in self._steps:
-            if step is None:
-                weight = next(parameters)
-                rows = rows @ weight.astype(np.float64) if self._exact else rows.dot(weight)  # dot starts sooner
-                rows += next(parameters)
-            else:
-                rows = step(rows)  # in place: the first layer is a linear one, so the rows are ours
+        for activations, weight, bias in zip(self._activations, parameters, parameters, strict=True):
+            rows = rows @ weight.astype(np.float64) if self._exact else rows.dot(weight)  # dot starts sooner
+            rows += bias
+            for activation in activations:
+                rows = activation(rows)  # in place, since the rows are ours now
         return rows[:, 0].astype(np.float32) if self._exact else rows
 
     def deviations(self) -> np.ndarray | None:

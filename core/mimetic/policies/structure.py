@@ -7,7 +7,7 @@ what surrounds a call of ``predict``: on numpy (``plain_network``) or on torch (
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from stable_baselines3.common.distributions import DiagGaussianDistribution
@@ -19,6 +19,9 @@ from stable_baselines3.td3.policies import Actor as Td3Actor
 from torch import nn
 
 from mimetic.policies.actor_critic import MimeticPolicy
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -65,6 +68,11 @@ def structure_of(policy: BasePolicy) -> Structure | None:
 def has_hooks(module: nn.Module) -> bool:
     """Whether calling a module does more than its class says."""
     return bool(module._forward_hooks or module._forward_pre_hooks or "forward" in vars(module))
+
+
+def have_hooks(modules: Iterable[nn.Module]) -> bool:
+    """Whether calling one of these, or of those in them, does more than its class says."""
+    return any(has_hooks(inner) for module in modules for inner in module.modules())
 
 
 _METHODS = (

@@ -7,7 +7,7 @@ for one row, in blocks (``blocks``) those that it has for as many.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,17 +17,19 @@ from gymnasium import spaces
 from stable_baselines3.common.preprocessing import is_image_space, preprocess_obs
 from stable_baselines3.common.torch_layers import FlattenExtractor
 from torch import nn
-from torch.nn import functional
 
 from mimetic.policies.blocks import block_size, draw_observations
+from mimetic.policies.direct_calls import direct_calls, known_call
 from mimetic.policies.inputs import FlatFeatures, ObservationFeatures
+from mimetic.policies.operations import Step, modules_of
 from mimetic.policies.structure import Structure, has_hooks
 from mimetic.policies.torch_rows import AnyRows, TensorRows, Tensors, VectorRows
 
 if TYPE_CHECKING:
     from mimetic.types.observations import Observations
 
-Step = Callable[[Any], torch.Tensor]
+_set_grad_enabled = torch._C._set_grad_enabled
+"""What ``torch.no_grad`` calls, without the object that it makes: a tenth of what a small network takes."""
 
 
 class TorchNetwork:
@@ -37,25 +39,29 @@ class TorchNetwork:
         """Calculate the layers; exact: in blocks of one size, so that no row's bits depend on how many there are."""
         self._structure, self._is_gaussian = structure, structure.log_std is not None
         features, self._rows = _features(structure)
-        self._steps: list[Any] = [*features, *map(_step, structure.layers)]
-        self.has_modes = any(isinstance(getattr(step, "__self__", step), nn.Module) for step in self._steps)
-        self._grad_mode = torch.no_grad if self.has_modes else torch.inference_mode  # whose tensors none must keep
+        steps = [known_call(step) for step in (*features, *structure.layers)]
+        self.has_modes = bool(modules_of(steps))
         self.block: int | None = None
         """How many rows are calculated at once, where that does not depend on how many there are."""
         if exact:
             sb3_s = structure.is_sb3_s_own
-            self.block = 1 if sb3_s else block_size(self._steps, self._draw, training=structure.policy.training)
+            self.block = 1 if sb3_s else block_size(steps, self._draw, training=structure.policy.training)
+        self._steps: Sequence[Step] = steps
+        self._direct = direct_calls(steps, self._draw)
 
     def __call__(self, obs: Observations) -> np.ndarray:
         """``(n, *O) -> (n, K)``."""
-        with self._grad_mode():
+        has_gradients = torch.is_grad_enabled()
+        _set_grad_enabled(False)
+        try:
             if self.block is None:
-                outputs = self._run(self._rows(obs))
-                return _numpy(outputs)
+                return _numpy(self._run(self._rows(obs)))
             n, blocks = self._rows.blocks(obs, self.block)
             if len(blocks) == 1:
                 return _numpy(self._run(blocks[0]))[:n]
             return _numpy(torch.cat([self._run(block) for block in blocks]))[:n]
+        finally:
+            _set_grad_enabled(has_gradients)
 
     def deviations(self) -> np.ndarray | None:
         """Return the standard deviations ``(D,)`` of a Gaussian."""
@@ -63,41 +69,20 @@ class TorchNetwork:
         return None if log_std is None else np.asarray(log_std.exp().cpu().numpy())
 
     def _run(self, x: Any) -> torch.Tensor:
-        for step in self._steps:
-            x = step(x)
-        result: torch.Tensor = x
+        y = x
+        try:
+            for step in self._direct:
+                y = step(y)
+        except Exception:
+            if self._direct is self._steps:
+                raise
+            self._direct = self._steps  # whatever it is: they are called as they are, and may say it themselves
+            return self._run(x)
+        result: torch.Tensor = y
         return result
 
     def _draw(self, stream: np.random.Generator, n: int) -> Tensors:
         return self._rows(draw_observations(self._structure.policy.observation_space, stream, n))
-
-
-# --- layers -----------------------------------------------------------------------------------------------------
-
-_FUNCTIONS: dict[type[nn.Module], Callable[[Any], Step]] = {
-    nn.Tanh: lambda layer: torch.tanh,
-    nn.ReLU: lambda layer: torch.relu,
-    nn.Sigmoid: lambda layer: torch.sigmoid,
-    nn.LeakyReLU: lambda layer: partial(functional.leaky_relu, negative_slope=layer.negative_slope),
-    nn.ELU: lambda layer: partial(functional.elu, alpha=layer.alpha),
-    nn.SiLU: lambda layer: functional.silu,
-    nn.GELU: lambda layer: partial(functional.gelu, approximate=layer.approximate),
-}
-
-
-def _step(layer: Any) -> Any:
-    if not isinstance(layer, nn.Module) or has_hooks(layer):
-        return layer
-    if type(layer) is nn.Linear:
-        return _linear(layer._parameters)
-    function = _FUNCTIONS.get(type(layer))
-    return layer if function is None else function(layer)
-
-
-def _linear(parameters: dict[str, Any]) -> Step:
-    """Look the parameters up at each call: they may be replaced."""
-    linear = functional.linear
-    return lambda x: linear(x, parameters["weight"], parameters["bias"])
 
 
 def _numpy(tensor: torch.Tensor) -> np.ndarray:

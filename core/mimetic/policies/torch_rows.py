@@ -64,6 +64,7 @@ class VectorRows:
         """``flat``: to rows ``(n, width)``; ``casts``: of any dtype."""
         assert policy.observation_space.shape is not None
         self._others, self._device = others, policy.device
+        self._is_on_cpu = policy.device.type == "cpu"
         self._shape, self._casts = policy.observation_space.shape, casts
         self._reshapes = flat and len(self._shape) != 1
         self._buffers: list[tuple[np.ndarray, torch.Tensor]] = []  # the memory of each block, and what is given of it
@@ -73,9 +74,9 @@ class VectorRows:
         array = np.asarray(obs)
         if not self._takes(array):
             return self._others(obs)
-        rows = torch.from_numpy(np.array(array, np.float32, order="C"))
+        rows = torch.from_numpy(array.astype(_FLOAT32, "C"))
         rows = rows.reshape(len(rows), -1) if self._reshapes else rows
-        return rows if self._device.type == "cpu" else rows.to(self._device)
+        return rows if self._is_on_cpu else rows.to(self._device)
 
     def blocks(self, obs: Observations, size: int) -> tuple[int, list[Tensors]]:
         """Return how many rows there are, and blocks of ``size`` of them, in memory that is used again.
@@ -94,7 +95,7 @@ class VectorRows:
         blocks: list[Tensors] = []
         for begin, (memory, block) in zip(range(0, n, size), self._buffers, strict=False):
             memory[: n - begin] = array[begin : begin + size]
-            blocks.append(block if self._device.type == "cpu" else block.to(self._device))
+            blocks.append(block if self._is_on_cpu else block.to(self._device))
         return n, blocks
 
     def _takes(self, array: np.ndarray) -> bool:
@@ -104,6 +105,11 @@ class VectorRows:
 def parts_of(rows: Tensors) -> list[torch.Tensor]:
     """Return the tensors that rows consist of."""
     return [rows] if isinstance(rows, torch.Tensor) else list(rows.values())
+
+
+def bits_of(rows: Tensors) -> list[torch.Tensor]:
+    """Return the bytes of what rows consist of."""
+    return [part.contiguous().view(torch.uint8) for part in parts_of(rows)]
 
 
 def rows_at(rows: Tensors, where: torch.Tensor) -> Any:

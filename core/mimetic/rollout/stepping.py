@@ -74,7 +74,7 @@ class VectorSteps:
     def step(self, acts: np.ndarray) -> Step:
         """Step every environment."""
         obs, rews, terminated, truncated, info = self._venv.step(acts)
-        ended, rews, idle = terminated | truncated, np.array(rews, np.float64), self._resets
+        ended, rews, idle = terminated | truncated, np.asarray(rews).astype(np.float64), self._resets
         if idle is not None:
             for index in idle.numbers:
                 ended[index], rews[index] = False, 0.0
