@@ -1,5 +1,6 @@
 """How do gymnasium's own vectorised environments come to be?"""
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import gymnasium as gym
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
     from gymnasium.vector import VectorEnv
 
     from mimetic.config import EnvConfig, EvaluationConfig
+
+FEW = 1024
+"""So many members of a space are remembered, where there are no more."""
 
 
 def make_native(env: "EnvConfig", settings: "EvaluationConfig", n_envs: int) -> "VectorEnv[Any, Any, Any]":
@@ -49,18 +53,27 @@ def make_native(env: "EnvConfig", settings: "EvaluationConfig", n_envs: int) -> 
 
 
 class QuickMultiDiscrete(MultiDiscrete):
-    """The same space, which says in a quarter of the time what is in it: gymnasium's CartPole asks at each step."""
+    """The same space, which says in a fifth of the time what is in it: gymnasium's CartPole asks at each step."""
 
     def __init__(self, space: MultiDiscrete) -> None:
         """Be like ``space``."""
         super().__init__(space.nvec, dtype=space.dtype.type, start=space.start)
+        self._form = (self.dtype, self.nvec.shape)
         self._unsigned = np.dtype(f"u{self.dtype.itemsize}")
         self._last = (self.nvec - 1).view(self._unsigned)
         self._begins_at_zero = not self.start.any()
+        self._seen: set[bytes] | None = set() if math.prod(self.nvec.ravel().tolist()) <= FEW else None
 
     def contains(self, x: Any) -> bool:
         """Return whether ``x`` is in the space."""
-        if isinstance(x, np.ndarray) and x.dtype == self.dtype and x.shape == self.shape:
-            beyond = x if self._begins_at_zero else x - self.start
-            return not np.count_nonzero(beyond.view(self._unsigned) > self._last)  # what is below zero is large, too
-        return super().contains(x)
+        if not isinstance(x, np.ndarray) or (x.dtype, x.shape) != self._form:
+            return super().contains(x)
+        if self._seen is not None and x.tobytes() in self._seen:
+            return True
+        from_zero = x if self._begins_at_zero else x - self.start
+        is_member = not np.count_nonzero(
+            from_zero.view(self._unsigned) > self._last
+        )  # what is below zero is large, too
+        if is_member and self._seen is not None:
+            self._seen.add(x.tobytes())
+        return is_member

@@ -254,7 +254,6 @@ def _infos_in(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
 def _picked(rows: list[np.ndarray], steps: np.ndarray, environments: np.ndarray) -> np.ndarray:
     """Return ``rows[steps[k]][environments[k]]`` for each k."""
     first, last = int(steps.min()), int(steps.max()) + 1
-    held = np.array(rows[first:last])  # (T, n, ...)
-    n_envs = held.shape[1]
-    picked: np.ndarray = held.reshape(-1, *held.shape[2:]).take((steps - first) * n_envs + environments, axis=0)
+    held = np.concatenate(rows[first:last])  # (T * n, ...)
+    picked: np.ndarray = held.take((steps - first) * len(rows[first]) + environments, axis=0)
     return picked
