@@ -71,9 +71,7 @@ class QuickMultiDiscrete(MultiDiscrete):
         if self._seen is not None and x.tobytes() in self._seen:
             return True
         from_zero = x if self._begins_at_zero else x - self.start
-        is_member = not np.count_nonzero(
-            from_zero.view(self._unsigned) > self._last
-        )  # what is below zero is large, too
+        is_member = not np.count_nonzero(from_zero.view(self._unsigned) > self._last)  # below zero it is large, too
         if is_member and self._seen is not None:
             self._seen.add(x.tobytes())
         return is_member
