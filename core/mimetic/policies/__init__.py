@@ -2,10 +2,10 @@
 
 ``actor_critic`` is the base class of trainable policies, ``inputs`` what their networks see of an observation,
 ``actors`` what collection and evaluation call, ``acting`` how any policy becomes one, ``structure`` which layers one
-has, ``plain_network``, ``row_network`` and ``torch_network`` how they are calculated, ``torch_rows``, ``blocks`` and
-``operations`` of how many rows at once, ``choices`` and ``noise`` how an action is drawn, ``origins`` how a policy is
-built from a component and remembers it, ``optimizers`` how SB3's optimiser of one is made, ``replaying`` whether its
-passes may be recorded on a GPU.
+has, ``plain_network``, ``row_network`` and ``torch_network`` how they are calculated, ``direct_calls`` how they are
+called, ``torch_rows``, ``blocks`` and ``operations`` of how many rows at once, ``choices`` and ``noise`` how an action
+is drawn, ``origins`` how a policy is built from a component and remembers it, ``optimizers`` how SB3's optimiser of one
+is made, ``replaying`` whether its passes may be recorded on a GPU.
 """
 
 import importlib
